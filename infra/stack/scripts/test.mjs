@@ -40,7 +40,7 @@ const longRuns = {
     environment: { ROLLOUT_TEST_REQUESTS: '20000', ROLLOUT_TEST_PRE_STOP_MS: '1000' }
   },
   crash: {
-    paths: ['infra/prove/faults/test/crash.test.ts'],
+    paths: ['infra/prove/faults/test/crash.test.ts', 'infra/prove/faults/test/crossing-crash.test.ts'],
     environment: { CRASH_TEST_ROUNDS: '20' }
   }
 }

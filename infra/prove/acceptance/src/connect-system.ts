@@ -29,6 +29,7 @@ export interface ConnectedSystem extends SystemPlan {
   readonly shop: TestClient
   readonly market: TestClient
   readonly operator: wallet.WalletOperatorServiceClient
+  readonly peers: wallet.PeerServiceClient
   readonly grantOperator: auth.GrantOperatorServiceClient
   readonly limits: auth.GrantLimitsServiceClient
   readonly introspection: auth.IntrospectionServiceClient
@@ -82,6 +83,7 @@ export async function connectToSystem(
   }
   const operatorToAuthServer = { ...toAuthServer, ...(await plan.tls?.channel(asOperator, 'auth-server')) }
   const operator = createClient(wallet.WalletOperatorServiceClient, operatorToResourceServer)
+  const peers = createClient(wallet.PeerServiceClient, operatorToResourceServer)
   const grantOperator = createClient(auth.GrantOperatorServiceClient, operatorToAuthServer)
   const webhooks = {
     'auth-server': createClient(events.WebhookServiceClient, operatorToAuthServer),
@@ -94,7 +96,7 @@ export async function connectToSystem(
   const limits = createClient(auth.GrantLimitsServiceClient, toAuthServer)
   const introspection = createClient(auth.IntrospectionServiceClient, toAuthServer)
   const clients = [
-    ...[operator, grantOperator, limits, introspection],
+    ...[operator, peers, grantOperator, limits, introspection],
     ...Object.values(webhooks),
     ...Object.values(eventClients)
   ]
@@ -105,6 +107,7 @@ export async function connectToSystem(
     clock: time.clock,
     ...(await seed(operator, { clock: time.clock, connect: reach })),
     operator,
+    peers,
     grantOperator,
     limits,
     introspection,

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { findFreePorts } from '@open-payments-server/local-services'
@@ -48,6 +48,8 @@ export interface SystemPlan {
   readonly resourceDatabase: TestDatabase
   readonly authServers: readonly AuthServerPlan[]
   readonly resourceServers: readonly ResourceServerPlan[]
+  /** What other systems need to be its peers: they reach its first instance. */
+  readonly peering: { readonly ilpAddress: string; readonly ilpEndpoint: string }
   readonly tls: SystemTls | undefined
 }
 
@@ -63,10 +65,11 @@ export interface AuthServerPlan {
 export interface ResourceServerPlan {
   readonly httpPort: number
   readonly grpcPort: number
+  readonly peerPort: number
   readonly settings: Settings
 }
 
-const PORTS_PER_INSTANCE = 5
+const PORTS_PER_INSTANCE = 6
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url))
 
 /** Creates the databases, finds free ports and determines the settings of every instance. */
@@ -131,14 +134,20 @@ export async function planSystem(options: PlanOptions = {}): Promise<SystemPlan>
   )
   const resourcePorts = Array.from({ length: instanceCount }, () => ({
     httpPort: takePort(),
-    grpcPort: takePort()
+    grpcPort: takePort(),
+    peerPort: takePort()
   }))
   const resourceServerUrl = `http://localhost:${String(resourcePorts[0]?.httpPort)}`
   const resourceSecrets = {
     SHARED_SECRET_KEY: randomBytes(24).toString('hex'),
     PEER_SECRET_KEY: randomBytes(24).toString('hex'),
-    WEBHOOK_SECRET_KEY: randomBytes(24).toString('hex')
+    WEBHOOK_SECRET_KEY: randomBytes(24).toString('hex'),
+    PROVIDER_KEYS: JSON.stringify({
+      keys: [generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' })]
+    })
   }
+  // Of a system's own, so that any two can be peers.
+  const ilpAddress = `test.system-${String(resourcePorts[0]?.httpPort)}`
   const resourceServers = resourcePorts.map((instance) => ({
     ...instance,
     settings: {
@@ -150,6 +159,9 @@ export async function planSystem(options: PlanOptions = {}): Promise<SystemPlan>
       HTTP_PORT: String(instance.httpPort),
       GRPC_HOST: '127.0.0.1',
       GRPC_PORT: String(instance.grpcPort),
+      ILP_ADDRESS: ilpAddress,
+      ILP_HOST: '127.0.0.1',
+      ILP_PORT: String(instance.peerPort),
       AUTH_GRPC_TARGET: `ipv4:${grpcPorts.map((port) => `127.0.0.1:${String(port)}`).join(',')}`,
       DATABASE_URL: resourceDatabaseUrl,
       EXCHANGE_RATES: 'USD/EUR=0.9,EUR/USD=1.1',
@@ -165,6 +177,7 @@ export async function planSystem(options: PlanOptions = {}): Promise<SystemPlan>
     resourceDatabase,
     authServers,
     resourceServers,
+    peering: { ilpAddress, ilpEndpoint: `http://127.0.0.1:${String(resourcePorts[0]?.peerPort)}/` },
     tls: options.tls
   }
 }

@@ -1,25 +1,37 @@
-import type { Crash } from './crash-points.js'
-import { runCrash } from './crash-run.js'
-import { type CrashSystem, startCrashSystem } from './crash-system.js'
-
 interface Result {
   readonly promise: Promise<void>
   readonly resolve: () => void
   readonly reject: (error: unknown) => void
 }
 
+/** What can run a crash. */
+interface CrashableSystem {
+  /** What its services said last. */
+  output(): string
+  stop(): Promise<void>
+}
+
+/** How a fleet runs crashes. */
+export interface CrashFleetOptions<Crash, System extends CrashableSystem> {
+  /** Number of times that each crash is run. */
+  readonly rounds: number
+  /** Number of systems that run in parallel. */
+  readonly systems: number
+  readonly start: () => Promise<System>
+  /** Runs a crash; throws an Error naming everything that is wrong. */
+  readonly run: (system: System, crash: Crash) => Promise<void>
+}
+
 /** Several systems that run crashes in parallel, because each spends most of its time waiting. */
-export class CrashFleet {
+export class CrashFleet<Crash extends { readonly name: string }, System extends CrashableSystem> {
+  readonly #options: CrashFleetOptions<Crash, System>
   readonly #queue: Crash[]
   readonly #left: Map<Crash, number>
   readonly #results: ReadonlyMap<Crash, Result>
   readonly #running: Promise<unknown>
 
-  /**
-   * @param options.rounds number of times that each crash is run
-   * @param options.systems number of systems that run in parallel
-   */
-  constructor(crashes: readonly Crash[], options: { rounds: number; systems: number }) {
+  constructor(crashes: readonly Crash[], options: CrashFleetOptions<Crash, System>) {
+    this.#options = options
     this.#queue = Array.from({ length: options.rounds }, () => crashes).flat()
     this.#left = new Map(crashes.map((crash) => [crash, options.rounds]))
     this.#results = new Map(crashes.map((crash) => [crash, result()]))
@@ -38,11 +50,11 @@ export class CrashFleet {
   }
 
   async #runOneSystem(): Promise<void> {
-    let system: CrashSystem | undefined
+    let system: System | undefined
     for (let crash = this.#queue.shift(); crash !== undefined; crash = this.#queue.shift()) {
       try {
-        system ??= await startCrashSystem()
-        await runCrash(system, crash)
+        system ??= await this.#options.start()
+        await this.#options.run(system, crash)
         this.#succeeded(crash)
       } catch (error) {
         this.#results.get(crash)?.reject(withOutput(error, system))
@@ -67,7 +79,7 @@ export class CrashFleet {
   }
 }
 
-function withOutput(error: unknown, system: CrashSystem | undefined): Error {
+function withOutput(error: unknown, system: CrashableSystem | undefined): Error {
   const message = error instanceof Error ? error.message : String(error)
   return new Error(`${message}\n${system?.output() ?? ''}`, { cause: error })
 }

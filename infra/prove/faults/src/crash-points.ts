@@ -1,39 +1,22 @@
 import type { ServiceName } from '@open-payments-server/acceptance'
-import type { StatementPoint } from './database-proxy.js'
-
-/** A point in the course of a payment: a statement of one of the services. */
-export interface PaymentPoint extends StatementPoint {
-  /** The service that sends it. */
-  readonly of: ServiceName
-}
-
-/** What happens when a payment reaches a point. */
-export interface CrashStep {
-  readonly at: PaymentPoint
-  /**
-   * `kill`: a service is killed there. `delay`: the statement waits there until all steps were taken. `pass`: nothing; the
-   * next step is looked for from there on.
-   */
-  readonly do: { readonly kill: ServiceName } | 'delay' | 'pass'
-}
+import {
+  type Crash,
+  type CrashStep,
+  delay,
+  kill,
+  pass,
+  type PaymentPoint,
+  statementOf
+} from './crash-steps.js'
 
 /** A crash at one step boundary of creating, processing or settling a payment. */
-export interface Crash {
-  readonly name: string
-  /** Taken in this order. */
-  readonly steps: readonly CrashStep[]
+export interface PaymentCrash extends Crash<ServiceName> {
   /**
    * Whether it waits until every event of the system is told, of earlier crashes too: a lease of a killed process must end first,
    * which takes longer than all else.
    */
   readonly waitsForEvents?: boolean
 }
-
-type Moment = StatementPoint['moment']
-
-const statementOf =
-  (of: ServiceName, statement: RegExp) =>
-  (moment: Moment): PaymentPoint => ({ of, statement, moment })
 
 const auth = {
   reserve: statementOf('auth-server', /^reserve\b/),
@@ -62,12 +45,10 @@ const webhooks = {
   publishGrants: statementOf('auth-server', /^commit of .*publish-events\b/s)
 }
 
-const kill = (service: ServiceName, at: PaymentPoint): CrashStep => ({ at, do: { kill: service } })
-const delay = (at: PaymentPoint): CrashStep => ({ at, do: 'delay' })
-const pass = (at: PaymentPoint): CrashStep => ({ at, do: 'pass' })
+type Point = PaymentPoint<ServiceName>
 
-const killAuthServer = (at: PaymentPoint): CrashStep => kill('auth-server', at)
-const killResourceServer = (at: PaymentPoint): CrashStep => kill('resource-server', at)
+const killAuthServer = (at: Point): CrashStep<ServiceName> => kill<ServiceName>('auth-server', at)
+const killResourceServer = (at: Point): CrashStep<ServiceName> => kill<ServiceName>('resource-server', at)
 
 /** A reservation that the resource server is not sure of is given up, and released next. */
 const givenUp = [delay(auth.reserve('after')), pass(resource.giveUp('after'))]
@@ -76,7 +57,7 @@ const givenUp = [delay(auth.reserve('after')), pass(resource.giveUp('after'))]
  * Every boundary between two steps of a payment, and the service that is killed there. If it is killed while the other's statement
  * waits, that one loses its caller; if it is killed at its own statement, the other gets no answer.
  */
-export const CRASHES: readonly Crash[] = [
+export const CRASHES: readonly PaymentCrash[] = [
   // Creating: reserve.
   {
     name: 'auth server, asked to reserve, nothing recorded',

@@ -1,5 +1,5 @@
 import { amount, consentedToken, createReceiver, outgoingAccess } from '@open-payments-server/acceptance'
-import type { Crash } from './crash-points.js'
+import type { PaymentCrash } from './crash-points.js'
 import type { CrashSystem } from './crash-system.js'
 import { converged, PaymentLoad } from './payment-load.js'
 import { AWAITING, decideAboutPayments } from './provider-decisions.js'
@@ -20,7 +20,7 @@ let crashCount = 0
  *
  * @throws Error naming everything that is wrong
  */
-export async function runCrash(system: CrashSystem, crash: Crash): Promise<void> {
+export async function runCrash(system: CrashSystem, crash: PaymentCrash): Promise<void> {
   crashCount += 1
   const load = new PaymentLoad(system, system.shop, `crash ${String(crashCount)}`)
   const token = await orderEveryKind(system, load)

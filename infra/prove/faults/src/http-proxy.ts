@@ -1,4 +1,4 @@
-import type { Server, Socket } from 'node:net'
+import { connect, type Server, type Socket } from 'node:net'
 import {
   Delay,
   DisturbingProxy,
@@ -10,7 +10,7 @@ import {
 import { type RandomSequence, wholeNumber } from './random.js'
 
 /** What can happen to a message. After `cut`, `reset` and `stalled`, nothing of the connection is left. */
-type FaultKind =
+export type FaultKind =
   /** The rest is lost, and the connection ends: in the middle of a message, a part of it arrives. */
   | 'cut'
   /** The same, with a reset: what arrived may be lost too. */
@@ -21,6 +21,8 @@ type FaultKind =
   | 'delayed'
   /** A byte of ASCII becomes one that is not, so that no status becomes another. Everything else arrives. */
   | 'corrupted'
+  /** The whole request arrives once more, over a connection of its own. Everything else arrives. */
+  | 'doubled'
 
 /** When it happens, as the server sees it: its answer is lost only after it took the request. */
 type FaultMoment = 'before the request' | 'in the request' | 'before the answer' | 'in the answer'
@@ -38,18 +40,19 @@ const MOMENTS: readonly FaultMoment[] = [
   'in the answer'
 ]
 
-/** Every fault: each happens once, in random order, before the first happens again. */
+/** Every fault. */
 const FAULTS: readonly Fault[] = MOMENTS.flatMap((moment) => {
   const kinds: readonly FaultKind[] = ['cut', 'reset', 'stalled', 'delayed']
   const ofMessages: readonly FaultKind[] = moment.startsWith('in ') ? ['corrupted'] : []
-  return [...kinds, ...ofMessages].map((kind) => ({ kind, moment }))
+  // Once it has arrived as a whole.
+  const ofRequests: readonly FaultKind[] = moment === 'before the answer' ? ['doubled'] : []
+  return [...kinds, ...ofMessages, ...ofRequests].map((kind) => ({ kind, moment }))
 })
-
-/** The faults that happen again: one that stalls holds up whoever waits for it. */
-const REPEATED_FAULTS = FAULTS.filter(({ kind }) => kind !== 'stalled')
 
 /** How a proxy disturbs. */
 export interface HttpProxyOptions extends DisturbingProxyOptions {
+  /** What happens: each at each moment, in random order, before the first happens again. */
+  readonly kinds: readonly FaultKind[]
   /** Share of requests with a fault, from 0 to 1. */
   readonly share: number
   /** Minimum and maximum duration of a delay, in milliseconds. */
@@ -61,12 +64,16 @@ export interface HttpProxyOptions extends DisturbingProxyOptions {
 /** A proxy for HTTP/1.1 without pipelining, which disturbs single requests at chosen moments. */
 export class HttpProxy extends DisturbingProxy {
   readonly #options: HttpProxyOptions
-  readonly #deck: Fault[] = [...FAULTS]
-  readonly #counts = new Map(FAULTS.map((fault) => [nameOf(fault), 0]))
+  readonly #faults: readonly Fault[]
+  readonly #deck: Fault[]
+  readonly #counts: Map<string, number>
 
   private constructor(server: Server, options: HttpProxyOptions) {
     super(server, options)
     this.#options = options
+    this.#faults = FAULTS.filter(({ kind }) => options.kinds.includes(kind))
+    this.#deck = [...this.#faults]
+    this.#counts = new Map(this.#faults.map((fault) => [nameOf(fault), 0]))
   }
 
   /** Starts one on a free port of 127.0.0.1. */
@@ -92,7 +99,8 @@ export class HttpProxy extends DisturbingProxy {
 
   #nextFault(): Fault | undefined {
     if (!this.isDisturbing || this.random() >= this.#options.share) return undefined
-    if (this.#deck.length === 0) this.#deck.push(...REPEATED_FAULTS)
+    // One that stalls holds up whoever waits for it: each happens once.
+    if (this.#deck.length === 0) this.#deck.push(...this.#faults.filter(({ kind }) => kind !== 'stalled'))
     return this.#deck.splice(wholeNumber(this.random, 0, this.#deck.length - 1), 1)[0]
   }
 }
@@ -119,6 +127,8 @@ class DisturbedConnection implements ProxiedConnection {
   #fault: Fault | undefined
   readonly #delay = new Delay()
   #isLost = false
+  /** The bytes of a request that is to be doubled. */
+  #request: Buffer[] = []
 
   constructor(client: Socket, server: Socket, plan: ConnectionPlan) {
     this.#client = client
@@ -128,8 +138,12 @@ class DisturbedConnection implements ProxiedConnection {
       this.end()
     })
     client.on('data', (bytes) => {
-      if (!this.#isAsked) this.#fault = plan.nextFault()
+      if (!this.#isAsked) {
+        this.#fault = plan.nextFault()
+        this.#request = []
+      }
       this.#isAsked = true
+      if (this.#fault?.kind === 'doubled') this.#request.push(bytes)
       this.#pass(bytes, server, ['before the request', 'in the request'])
     })
     server.on('data', (bytes) => {
@@ -151,6 +165,11 @@ class DisturbedConnection implements ProxiedConnection {
     }
     this.#fault = undefined
     this.#plan.onFault(fault)
+    if (fault.kind === 'doubled') {
+      this.#repeat(Buffer.concat(this.#request))
+      this.#forward(bytes, to)
+      return
+    }
     const at = fault.moment === before ? 0 : wholeNumber(this.#plan.random, 1, bytes.length - 1)
     if (fault.kind === 'corrupted') {
       bytes[at] = (bytes[at] ?? 0) ^ 0x80
@@ -169,7 +188,15 @@ class DisturbedConnection implements ProxiedConnection {
     this.#delay.pass(() => to.write(bytes))
   }
 
-  #lose(kind: Exclude<FaultKind, 'delayed' | 'corrupted'>): void {
+  /** Sends a request whose answer nobody reads. */
+  #repeat(request: Buffer): void {
+    const again = connect(this.#plan.target, '127.0.0.1')
+    again.on('error', () => undefined)
+    again.once('data', () => again.destroy())
+    again.write(request)
+  }
+
+  #lose(kind: Exclude<FaultKind, 'delayed' | 'corrupted' | 'doubled'>): void {
     this.#isLost = true
     if (kind === 'cut') this.end()
     else if (kind === 'reset') {

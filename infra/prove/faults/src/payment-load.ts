@@ -145,21 +145,28 @@ export class PaymentLoad {
 
   /** Balances and grants compared with payments: one sentence for each difference. */
   async differences(before: { alice: bigint; bob: bigint }, tokens: readonly string[]): Promise<string[]> {
+    const { sent, delivered } = await this.totals()
+    return differencesBetween([
+      ['taken from alice', before.alice - (await this.#system.balance('alice')), sent],
+      ['given to bob', (await this.#system.balance('bob')) - before.bob, delivered],
+      ['spent under the grants', await this.spent(tokens), sent]
+    ])
+  }
+
+  /** What the payments debited, and what they delivered, each in its asset. */
+  async totals(): Promise<{ readonly sent: bigint; readonly delivered: bigint }> {
     const [total] = await this.#system.resourceDatabase.query<{ sent: string; delivered: string }>(
       `select coalesce(sum(settled_debit_value), 0) as sent, coalesce(sum(settled_receive_value), 0) as delivered
          from outgoing_payment where metadata->>'mark' = any($1)`,
       [this.payments.map(({ mark }) => mark)]
     )
-    const sent = BigInt(total?.sent ?? -1)
-    const spent = await Promise.all(tokens.map((token) => this.#spent(token)))
-    const pairs: readonly [what: string, found: bigint, due: bigint][] = [
-      ['taken from alice', before.alice - (await this.#system.balance('alice')), sent],
-      ['given to bob', (await this.#system.balance('bob')) - before.bob, BigInt(total?.delivered ?? -1)],
-      ['spent under the grants', spent.reduce((sum, value) => sum + value, 0n), sent]
-    ]
-    return pairs.flatMap(([what, found, due]) =>
-      found === due ? [] : [`${String(found)} ${what}, and payments of ${String(due)}`]
-    )
+    return { sent: BigInt(total?.sent ?? -1), delivered: BigInt(total?.delivered ?? -1) }
+  }
+
+  /** What the grants of tokens spent in total. */
+  async spent(tokens: readonly string[]): Promise<bigint> {
+    const values = await Promise.all(tokens.map((token) => this.#spent(token)))
+    return values.reduce((sum, value) => sum + value, 0n)
   }
 
   async #spent(token: string): Promise<bigint> {
@@ -168,6 +175,15 @@ export class PaymentLoad {
     // Null before any payment.
     return answer.at('spentDebitAmount') === null ? 0n : BigInt(answer.textAt('spentDebitAmount.value'))
   }
+}
+
+/** One sentence for each amount that is not what it must be. */
+export function differencesBetween(
+  amounts: readonly (readonly [what: string, found: bigint, due: bigint])[]
+): string[] {
+  return amounts.flatMap(([what, found, due]) =>
+    found === due ? [] : [`${String(found)} ${what}, and payments of ${String(due)}`]
+  )
 }
 
 /** Waits until no payment is pending, every outcome is delivered and no reservation is open. */

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, it } from '@jest/globals'
-import { CRASHES } from '../src/crash-points.js'
 import { CrashFleet } from '../src/crash-fleet.js'
+import { CRASHES, type PaymentCrash } from '../src/crash-points.js'
+import { runCrash } from '../src/crash-run.js'
+import { type CrashSystem, startCrashSystem } from '../src/crash-system.js'
 
 /** Number of crashes at each boundary; more in a long run. */
 const ROUNDS = Number(process.env.CRASH_TEST_ROUNDS ?? 1)
@@ -9,9 +11,14 @@ const SYSTEMS = 4
 const TIME_LIMIT_MS = 300_000 + ROUNDS * CRASHES.length * 10_000
 
 describe(`after a crash, ${String(ROUNDS)} at each step, nobody was told anything untrue and no money is lost or made`, () => {
-  let fleet: CrashFleet
+  let fleet: CrashFleet<PaymentCrash, CrashSystem>
   beforeAll(() => {
-    fleet = new CrashFleet(CRASHES, { rounds: ROUNDS, systems: SYSTEMS })
+    fleet = new CrashFleet(CRASHES, {
+      rounds: ROUNDS,
+      systems: SYSTEMS,
+      start: startCrashSystem,
+      run: runCrash
+    })
   })
   afterAll(() => fleet.stop(), TIME_LIMIT_MS)
 

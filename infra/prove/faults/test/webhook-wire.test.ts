@@ -32,7 +32,14 @@ describe('between the services and a webhook endpoint, a wire that cuts, resets,
   beforeAll(async () => {
     system = await startSystem()
     witness = await WebhookWitness.start(system, async (target) => {
-      proxy = await HttpProxy.start({ target, seed, share: 0.3, delayMs: [5, 150], stallMs: [200, 700] })
+      proxy = await HttpProxy.start({
+        target,
+        seed,
+        kinds: ['cut', 'reset', 'stalled', 'delayed', 'corrupted'],
+        share: 0.3,
+        delayMs: [5, 150],
+        stallMs: [200, 700]
+      })
       return proxy.port
     })
   })

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { fuzzTests } from '../src/fuzz.js'
 import { clientTargets } from '../src/wire/client-targets.js'
 import { operatorTargets } from '../src/wire/operator-targets.js'
+import { peerTargets } from '../src/wire/peer-targets.js'
 import { rawTargets } from '../src/wire/raw-targets.js'
 import { startWorld, type World } from '../src/wire/world.js'
 
@@ -17,7 +18,7 @@ describe('both services', () => {
 
   fuzzTests(
     'whatever they are sent',
-    [...clientTargets(world), ...rawTargets(world), ...operatorTargets(world)],
+    [...clientTargets(world), ...rawTargets(world), ...operatorTargets(world), ...peerTargets(world)],
     0.02
   )
 

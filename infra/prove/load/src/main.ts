@@ -1,4 +1,5 @@
 // `npm run bench`: see options.ts for its options.
+import { runAcross } from './across.js'
 import { runBench } from './bench.js'
 import { runMemory } from './memory.js'
 import { type BenchOptions, readOptions } from './options.js'
@@ -17,6 +18,7 @@ process.exitCode = (await run(readOptions(process.argv.slice(2)))) ? 0 : 1
 
 function run(options: BenchOptions): Promise<boolean> {
   if (options.short) return runShort()
+  if (options.across > 0) return runAcross(options.across)
   if (options.waiting > 0) return runWaiting(options.waiting)
   return options.memory > 0 ? runMemory(options.memory) : runBench(options)
 }

@@ -18,6 +18,8 @@ export interface BenchOptions {
   readonly memory: number
   /** Number of clients of the waiting run; 0: none. */
   readonly waiting: number
+  /** Number of payments to another installation, at each concurrency; 0: none. */
+  readonly across: number
   /** File that the plot is written to (SVG). */
   readonly plot?: string | undefined
   /** Markdown file whose marked part is replaced by the results. */
@@ -42,6 +44,12 @@ export function readOptions(parameters: readonly string[]): BenchOptions {
     .option(
       '--waiting <clients>',
       'lets so many clients wait for payments, and measures nothing else',
+      Number,
+      0
+    )
+    .option(
+      '--across <payments>',
+      'pays from one installation to another, and measures nothing else',
       Number,
       0
     )

@@ -71,7 +71,8 @@ function listeners({ system }: World) {
   return fc.constantFrom(
     ['localhost', port(system.authServerUrl), '/.well-known/gnap-as-rs'] as const,
     ['localhost', port(system.resourceServerUrl), '/alice'] as const,
-    ['127.0.0.1', port(system.identityProviderUrl()), '/readyz'] as const
+    ['127.0.0.1', port(system.identityProviderUrl()), '/readyz'] as const,
+    ['127.0.0.1', port(system.peering.ilpEndpoint), '/'] as const
   )
 }
 type Listener = ReturnType<typeof listeners> extends fc.Arbitrary<infer One> ? One : never
@@ -110,7 +111,11 @@ function write(
  *
  * @param isEnded whether the input is ended, so that the listener waits for no more
  */
-async function exchange([host, port]: Listener, bytes: Uint8Array, isEnded: boolean): Promise<RawAnswer[]> {
+export async function exchange(
+  [host, port]: readonly [host: string, port: number, path: string],
+  bytes: Uint8Array,
+  isEnded: boolean
+): Promise<RawAnswer[]> {
   const { socket, ended } = await connectRaw(port, host)
   if (isEnded) socket.end(bytes)
   else socket.write(bytes)

@@ -17,6 +17,7 @@ import { callUnary, createClient } from '@open-payments-server/grpc-transport'
 import { events } from '@open-payments-server/proto'
 import type { CallPlaces } from '../generators/calls.js'
 import type { Places } from '../generators/requests.js'
+import { createFuzzedPeer, type FuzzedPeer } from './peer-targets.js'
 
 /** Both services, with everything that a client needs to pass authentication. */
 export interface World {
@@ -27,6 +28,7 @@ export interface World {
   /** A token for payments from the account of the payee, to refund with. */
   readonly refundToken: string
   readonly callPlaces: CallPlaces
+  readonly peer: FuzzedPeer
   readonly events: Readonly<Record<ServiceName, events.EventServiceClient>>
   /** An incoming and an outgoing payment that have ended: nobody waits for them. */
   readonly ended: { readonly incoming: string; readonly outgoing: string }
@@ -63,6 +65,7 @@ export async function startWorld(): Promise<World> {
     system,
     refundToken,
     callPlaces: { ...(await callPlaces(system)), payments: [...outgoing] },
+    peer: await createFuzzedPeer(system),
     events: clients,
     ended,
     places: {
