@@ -41,6 +41,7 @@ export {
 } from './payment-addresses.js'
 export { probe, type ProbedPath, type ProbeFailure, type ProbeResult } from './probe.js'
 export { DEFAULT_SLIPPAGE_BASIS_POINTS, type SendTerms, termsFromDeliver, termsFromSend } from './quote.js'
+export { isFinal } from './reject-codes.js'
 export {
   type Arrival,
   type ArrivedPacket,

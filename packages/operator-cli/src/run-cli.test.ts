@@ -1045,18 +1045,20 @@ describe('peers', () => {
       { condition: second }
     ])
     expect((await run(['peer', 'unknown-packets', 'bankb'])).stdout).toContain('2.50 USD')
-    expect(await json('peer', 'decide-packet', 'bankb', String(first), '--arrived')).toEqual({
+    expect(await json('peer', 'decide-packet', 'bankb', '--condition', String(first), '--arrived')).toEqual({
       condition: first,
       outcome: 'arrived'
     })
-    expect((await run(['peer', 'decide-packet', 'bankb', String(second), '--lost'])).stdout).toBe(
-      'Decided: the packet was lost.\n'
-    )
+    expect(
+      (await run(['peer', 'decide-packet', 'bankb', '--condition', String(second), '--lost'])).stdout
+    ).toBe('Decided: the packet was lost.\n')
     expect(services.decisions.map(({ arrived }) => arrived)).toEqual([true, false])
-    expect(await refused('peer', 'decide-packet', 'bankb', String(first), '--lost')).toMatchObject({
+    expect(
+      await refused('peer', 'decide-packet', 'bankb', '--condition', String(first), '--lost')
+    ).toMatchObject({
       error: { code: 'NOT_FOUND' }
     })
-    expect(await refused('peer', 'decide-packet', 'bankb', String(first))).toMatchObject({
+    expect(await refused('peer', 'decide-packet', 'bankb', '--condition', String(first))).toMatchObject({
       error: { field: 'arrived' }
     })
   })

@@ -159,6 +159,7 @@ describe('an incoming payment at another provider', () => {
   it.each<[string, () => Promise<void>]>([
     ['there is none', async () => provider.answer('public', status(404))],
     ['it is gone', async () => provider.answer('public', status(410))],
+    ['nobody may see that there is none', async () => provider.answer('public', status(401))],
     ['it is gone by the time that it is read', async () => provider.answer('payment', status(404))],
     ['there is a page for people', async () => provider.answer('public', html)],
     ['there is something else', async () => provider.answer('public', { body: { keys: [] } })],

@@ -502,6 +502,34 @@ describe('a packet whose fate is unknown', () => {
     await expect(decide(created, false)).rejects.toMatchObject({ code: status.NOT_FOUND })
   })
 
+  it('counts as arrived as soon as that is decided, while nothing is known of another', async () => {
+    const id = ask(2_000n)
+    peer.packetLimitValue = 1_000n
+    peer.handle = async (_prepare, answer, response) => {
+      const reply = await answer()
+      if (reply.type === 'reject') return reply
+      response.destroy()
+      return undefined
+    }
+    const created = await payQuote((await quote()).textAt('id'))
+    while ((await sendingOf(created.textAt('id')))?.due_at !== null) await delay(20)
+    expect(peer.payment(id).receivedValue).toBe(2_000n)
+    await world.database.query(`update sent_packet set expires_at = expires_at - interval '5 minutes'`)
+    // Nobody decides while it is being sent.
+    const lease = 'update sending set leased_by = $1, leased_until = $2 where payment_id = $3'
+    const { id: paymentId } = idOf(created)
+    await world.database.query(lease, [randomUUID(), new Date(Date.now() + aheadMs + 60_000), paymentId])
+    await expect(decide(created, true)).rejects.toMatchObject({ code: status.FAILED_PRECONDITION })
+    await world.database.query(lease, [null, null, paymentId])
+    await decide(created, true)
+    const path = created.textAt('id').slice(PUBLIC_URL.length)
+    expect((await world.request('GET', path)).at('sentAmount')).toEqual(usd(1_000))
+    while ((await sendingOf(created.textAt('id')))?.due_at !== null) await delay(20)
+    peer.handle = undefined
+    await decide(created, true)
+    expect((await world.whenEnded(created.textAt('id'))).at('sentAmount')).toEqual(usd(2_000))
+  })
+
   it('is sent again once it is known that it was lost', async () => {
     const id = ask(900n)
     peer.handle = (_prepare, _answer, response) => {

@@ -126,12 +126,20 @@ function spawnBuild(
     stdio: ['ignore', output, output]
   })
   if (log !== undefined) closeSync(log)
-  const killWithUs = (): void => {
-    child.kill('SIGKILL')
-  }
-  process.once('exit', killWithUs)
-  child.once('exit', () => process.off('exit', killWithUs))
+  if (running.size === 0) process.on('exit', killRunning)
+  running.add(child)
+  child.once('exit', () => {
+    running.delete(child)
+    if (running.size === 0) process.off('exit', killRunning)
+  })
   return child
+}
+
+/** Those that end with this process. */
+const running = new Set<ChildProcess>()
+
+function killRunning(): void {
+  for (const child of running) child.kill('SIGKILL')
 }
 
 function collectOutput(child: ChildProcess, collect: (text: string) => void): void {

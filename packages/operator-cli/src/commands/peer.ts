@@ -290,14 +290,18 @@ function addUnknownPackets(peer: Command, run: RunSession): void {
     .command('decide-packet')
     .description("say whether such a packet arrived, as the peer's statement says; its payment goes on")
     .argument('<name>', 'its name')
-    .argument('<condition>', 'execution condition of the packet, in base64url')
+    // No argument: one of 64 conditions begins with a minus.
+    .requiredOption('--condition <condition>', 'execution condition of the packet, in base64url')
     .addOption(new Option('--arrived', 'it is in the statement of the peer').conflicts('lost'))
     .option('--lost', 'it is not: what it sent may be sent again')
     .action(
       (
         name: string,
-        condition: string,
-        { arrived, lost }: { readonly arrived?: boolean; readonly lost?: boolean },
+        {
+          condition,
+          arrived,
+          lost
+        }: { readonly condition: string; readonly arrived?: boolean; readonly lost?: boolean },
         command: Command
       ) =>
         run(command, async ({ client, print }) => {

@@ -159,7 +159,8 @@ async function findAuthServer(
     return readAuthServer(body)
   } catch (error) {
     if (!(error instanceof OutgoingRequestError)) throw error
-    if (isSomethingElse(error) || GONE.has(error.status)) return undefined
+    // Nothing was presented that could be refused: some say so of what is not there.
+    if (isSomethingElse(error) || isRefused(error) || GONE.has(error.status)) return undefined
     throw failureOfRequest(error, 'public incoming payment')
   }
 }

@@ -4,9 +4,14 @@ import { CallRefused, invalidCallField } from '../../domain/call-refused.js'
 import { Prisma, type Queries } from '../../modules/database.js'
 import { appended } from '../../modules/events/index.js'
 import * as interledger from '../../modules/interledger/index.js'
-import { packetDecided, undecidedPacket, type UnknownPacket } from '../../modules/interledger/index.js'
+import {
+  deliveredWithDecided,
+  packetDecided,
+  undecidedPacket,
+  type UnknownPacket
+} from '../../modules/interledger/index.js'
 import { dispatchPosted } from '../../modules/ledger/index.js'
-import { sendingResumed, unleasedSending } from '../../modules/outgoing-payments/index.js'
+import { progressed, sendingResumed, unleasedSending } from '../../modules/outgoing-payments/index.js'
 import { findSendingPeer, highLiquidityEvents } from '../../modules/peers/index.js'
 import type { PeerDependencies } from './dependencies.js'
 import { requirePeer } from './peers.js'
@@ -32,12 +37,12 @@ export async function listUnknownPackets(
 }
 
 // Its payment is locked among those that are being sent, so that no attempt begins meanwhile; then it goes on with what is known.
-const DECIDE = new Statement<{ readonly decided: boolean; readonly whole: boolean }>(
+const DECIDE = new Statement<{ readonly known: boolean; readonly decided: boolean; readonly whole: boolean }>(
   'decide-packet',
   Prisma.sql`
   with ${undecidedPacket}, ${unleasedSending}, ${packetDecided}, ${dispatchPosted}, ${sendingResumed},
-       ${appended(highLiquidityEvents)}
-  select (select count(*) from decided) = 1 as decided,
+       ${progressed(deliveredWithDecided)}, ${appended(highLiquidityEvents)}
+  select exists (select 1 from undecided) as known, exists (select 1 from decided) as decided,
          (select count(*) from decided) = (select count(*) from resumed)
          and (select count(*) from dispatched) = (select count(*) from dispatch) as whole
     from (select ${placeholder('arrived')}::boolean) as asked`
@@ -58,7 +63,8 @@ export interface PacketDecision {
 /**
  * Decides what became of a packet: one that arrived is owed to the peer, and what did not may be sent again. Its payment goes on.
  *
- * @throws CallRefused `invalid`, or `not-found` for a packet of which everything is known, or that is still under way
+ * @throws CallRefused `invalid`; `not-found` for a packet of which everything is known, or that is still under way; `not-possible` while its
+ *   payment is being sent
  */
 export async function decidePacket(
   { name, condition, arrived, by = ANONYMOUS }: PacketDecision,
@@ -69,7 +75,7 @@ export async function decidePacket(
   const peer = await findSendingPeer(database, peerId)
   if (peer === undefined) throw new Error(`peer ${name} is there and is not`)
   const nowMs = clock.now()
-  const isDecided = await decide(database, {
+  const { known, decided } = await decide(database, {
     condition: bytesText(bytes),
     peerId,
     payableAccountId: peer.payableAccountId,
@@ -78,15 +84,19 @@ export async function decidePacket(
     before: instantText(nowMs - ANSWERED_WITHIN_MS),
     now: instantText(nowMs)
   })
-  if (!isDecided) {
-    throw new CallRefused('not-found', 'no such packet to this peer is to be decided', { field: 'condition' })
-  }
+  if (decided) return
+  throw known
+    ? new CallRefused('not-possible', 'its payment is being sent now: try again in a moment')
+    : new CallRefused('not-found', 'no such packet to this peer is to be decided', { field: 'condition' })
 }
 
-async function decide(on: Queries, values: Record<string, string | boolean>): Promise<boolean> {
+async function decide(
+  on: Queries,
+  values: Record<string, string | boolean>
+): Promise<{ readonly known: boolean; readonly decided: boolean }> {
   const [row] = await DECIDE.rows(on, values)
   if (row?.whole !== true) throw new Error('a packet was decided in part')
-  return row.decided
+  return row
 }
 
 function readCondition(text: string): Buffer {

@@ -1,4 +1,5 @@
 import {
+  isFinal,
   isLess,
   probe,
   type ProbedPath,
@@ -93,7 +94,8 @@ async function probeWay({ peer, receiver }: Way, dependencies: SendPacketsDepend
   const result = await probe(receiver.credentials, least, { ...dependencies, path })
   if (result.outcome === 'failed') {
     logger.warn({ peerId: peer.id, ...result }, 'no way to a receiver at another provider')
-    throw result.because === 'closed' || result.because === 'asset-changed'
+    const isForGood = result.because === 'rejected' ? isFinal(result.code) : result.because !== 'no-answer'
+    throw isForGood
       ? invalidReceiver(new Error(`the receiver cannot be paid: ${result.because}`))
       : temporarilyUnavailable(new Error('no packet reaches the receiver'))
   }

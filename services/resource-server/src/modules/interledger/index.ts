@@ -10,6 +10,7 @@ export {
 export {
   ANSWERED_WITHIN_SECONDS,
   deliveredInTotal,
+  deliveredWithDecided,
   dispatchedValues,
   listUnknownPackets,
   packetAnswers,

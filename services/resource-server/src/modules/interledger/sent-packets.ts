@@ -265,7 +265,14 @@ export const packetDecided = Prisma.sql`
            answered_at = ${placeholder('now')}::timestamptz, decided_by = ${placeholder('by')}::text
       from undecided join unleased on unleased.payment_id = undecided.payment_id
      where p.id = undecided.id and p.outcome = 'unknown'
-    returning p.id, p.send_value, p.outcome, p.payment_id
+    returning p.id, p.send_value, p.outcome, p.payment_id, p.delivered_value
   ), dispatched as (
     select id, send_value from decided where outcome = 'fulfilled'
   )`
+
+/** Fragment: selects what the payment of {@link packetDecided} has delivered in total (`payment_id`, `value`), if its packet arrived. */
+export const deliveredWithDecided = Prisma.sql`
+  select d.payment_id,
+         d.delivered_value
+         + (select coalesce(sum(p.delivered_value), 0) from sent_packet p where p.payment_id = d.payment_id) as value
+    from decided d where d.outcome = 'fulfilled'`
