@@ -1,6 +1,8 @@
+import { randomUUID } from 'node:crypto'
 import {
   type ConnectedSystem,
   connectToSystem,
+  eventually,
   planSystem,
   type ServiceName,
   type Settings,
@@ -77,9 +79,17 @@ export function connectInRealTime(plan: SystemPlan): Promise<ConnectedSystem> {
   })
 }
 
-/** Waits until the clients of a system are connected again: broken connections pause before they reconnect. */
+/** Waits until the clients of a system, and its services, are connected again: broken connections pause before they reconnect. */
 export async function reconnected(system: ConnectedSystem): Promise<void> {
   await Promise.all([system.operator, system.limits].map(ready))
+  await eventually('the resource server reaches the auth server', () => reachesAuthServer(system))
+}
+
+/** Whether a token is looked at: one of nobody is refused by the auth server. */
+async function reachesAuthServer({ shop, resourceServerUrl }: ConnectedSystem): Promise<boolean> {
+  const url = `${resourceServerUrl}/outgoing-payment-grant`
+  const { status } = await shop.request('GET', url, { accessToken: randomUUID() })
+  return status !== 503
 }
 
 function ready(client: ConnectedSystem['operator' | 'limits']): Promise<void> {

@@ -171,16 +171,9 @@ export class PaymentLoad {
 
   async #spent(token: string): Promise<bigint> {
     const url = `${this.#system.resourceServerUrl}/outgoing-payment-grant`
-    let answer: Answer | undefined
-    // As clients do after a 503: a connection to a service that was just restarted pauses before it is opened again.
-    await eventually('what was spent can be read', async () => {
-      answer = await this.#client.request('GET', url, { accessToken: token })
-      return answer.status !== 503
-    })
+    const answer = await this.#client.request('GET', url, { accessToken: token })
     // Null before any payment.
-    return answer?.at('spentDebitAmount') === null
-      ? 0n
-      : BigInt(answer?.textAt('spentDebitAmount.value') ?? -1)
+    return answer.at('spentDebitAmount') === null ? 0n : BigInt(answer.textAt('spentDebitAmount.value'))
   }
 }
 
