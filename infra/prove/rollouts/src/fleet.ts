@@ -284,6 +284,7 @@ class Front {
       ...resource.settings,
       HTTP_HOST: host,
       GRPC_HOST: host,
+      ILP_HOST: host,
       METRICS_HOST: host,
       AUTH_GRPC_TARGET: `dns://${this.#names.authority}/${AUTH_NAME}:${String(auth.grpcPort)}`
     }
