@@ -589,6 +589,16 @@ describe('what is refused', () => {
     expect([refused.status, refused.text]).toEqual([status, expect.stringContaining(description)])
   })
 
+  it.each(['/bob', '/incoming-payments/1', '/incoming-payments/6C9F0D1E-8A51-5B7E-B0C4-2F6F1F9A7C33?a=b'])(
+    'what is here, and no incoming payment, is not asked for: %s',
+    async (path) => {
+      const receiver = `${PUBLIC_URL.toUpperCase().replace('HTTP', 'http')}${path}`
+      const refused = [await quote({ receiver }), await world.pay(receiver, 100)]
+      for (const answer of refused)
+        expect([answer.status, answer.text]).toEqual([400, expect.stringContaining('invalid receiver')])
+    }
+  )
+
   it('more than a receiver takes gets no quote', async () => {
     ask(100n)
     expect((await quote({ receiveAmount: usd(101) })).status).toBe(400)

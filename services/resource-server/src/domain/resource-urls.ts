@@ -12,6 +12,8 @@ export interface ResourceUrls {
   of(collection: Collection, id: string): string
   /** Id in the URL of a resource served here; undefined for any other text. */
   idOf(collection: Collection, url: string): string | undefined
+  /** Whether a URL leads here, however it is spelled, and whatever is there. */
+  leadsHere(url: string): boolean
   /** URL of the wallet address of a path. */
   ofWalletAddress(path: string): string
   /** Path in the URL of what may be a wallet address served here; undefined for any other text. */
@@ -26,8 +28,14 @@ export function urnOf(id: string): string {
 /** Creates the {@link ResourceUrls} of a public URL. */
 export function createResourceUrls(publicUrl: string): ResourceUrls {
   const base = publicUrl.replace(/\/+$/, '')
+  const here = new URL(`${base}/`)
   return {
     base,
+    leadsHere(url) {
+      if (!URL.canParse(url)) return false
+      const { origin, pathname } = new URL(url)
+      return origin === here.origin && `${pathname}/`.startsWith(here.pathname)
+    },
     of: (collection, id) => `${base}/${collection}/${id}`,
     idOf(collection, url) {
       const prefix = `${base}/${collection}/`

@@ -93,10 +93,14 @@ export async function termsOfIncomingPayment(
 async function termsElsewhere(
   { incomingPayment: url, debitAmount }: OrderFromIncomingPayment,
   { walletAddress, nowMs }: { walletAddress: WalletAddress; nowMs: number },
-  dependencies: { outgoingMethod: OutgoingMethod | undefined; quoteLifetimeSeconds: number }
+  dependencies: {
+    outgoingMethod: OutgoingMethod | undefined
+    urls: ResourceUrls
+    quoteLifetimeSeconds: number
+  }
 ): Promise<PaymentTerms> {
-  const { outgoingMethod, quoteLifetimeSeconds } = dependencies
-  if (outgoingMethod === undefined) throw invalidReceiver()
+  const { outgoingMethod, urls, quoteLifetimeSeconds } = dependencies
+  if (outgoingMethod === undefined || urls.leadsHere(url)) throw invalidReceiver()
   const fixed = { side: 'debit', amount: debitAmount } as const
   const priced = await outgoingMethod.price({ sender: walletAddress, receiver: url, fixed })
   const { amounts, receiveAsset: asset, receiveAssetId: assetId, sending } = priced

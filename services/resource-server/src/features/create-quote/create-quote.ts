@@ -117,8 +117,9 @@ async function quote(request: QuoteRequest, dependencies: CreateQuoteDependencie
 /** A quote to a receiver that is hosted elsewhere. */
 async function quoteElsewhere(request: QuoteRequest, dependencies: CreateQuoteDependencies): Promise<Quote> {
   const { order } = request
-  if (dependencies.outgoingMethod === undefined) throw invalidReceiver()
-  const { amounts, receiveAsset, receiveAssetId, sending } = await dependencies.outgoingMethod.price({
+  const { outgoingMethod, urls } = dependencies
+  if (outgoingMethod === undefined || urls.leadsHere(order.receiver)) throw invalidReceiver()
+  const { amounts, receiveAsset, receiveAssetId, sending } = await outgoingMethod.price({
     sender: request.walletAddress,
     receiver: order.receiver,
     fixed: order.fixed
