@@ -41,16 +41,9 @@ export interface MethodNotAllowed {
 const METHODS: readonly RouteMethod[] = ['GET', 'POST', 'DELETE', 'OPTIONS']
 const NO_PARAMS = {}
 
-/**
- * Finds the route of a request. A trailing slash in a path is ignored, and so is one that is written twice: some clients put URLs together
- * from ours, which end with one.
- */
+/** Finds the route of a request. A trailing slash in a path is ignored. */
 export class RouteTable {
-  readonly #byPath = createRouter({
-    ignoreTrailingSlash: true,
-    ignoreDuplicateSlashes: true,
-    maxParamLength: TARGET_LENGTH_MAX
-  })
+  readonly #byPath = createRouter({ ignoreTrailingSlash: true, maxParamLength: TARGET_LENGTH_MAX })
   readonly #byExpression: readonly (Route & { readonly path: RegExp })[]
 
   /** @param routes those with expressions in the order in which they are tried */
