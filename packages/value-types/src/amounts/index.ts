@@ -23,3 +23,4 @@ export {
   type QuoteTerms
 } from './quoted-amounts.js'
 export { parseRate, type Rate, RATE_ONE, unitRatio } from './rate.js'
+export { readAmount } from './read-amount.js'

@@ -1,2 +1,1 @@
-export { readAmount } from './amount.js'
 export { measuredList, measuredText } from './measured.js'

@@ -1,4 +1,5 @@
-import { measuredText, readAmount } from '@open-payments-server/value-types/schemas'
+import { readAmount } from '@open-payments-server/value-types/amounts'
+import { measuredText } from '@open-payments-server/value-types/schemas'
 import { z } from 'zod'
 
 // Schemas shared by several requests. Each names the field that is wrong.

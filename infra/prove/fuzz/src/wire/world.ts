@@ -17,7 +17,7 @@ import { callUnary, createClient } from '@open-payments-server/grpc-transport'
 import { events } from '@open-payments-server/proto'
 import type { CallPlaces } from '../generators/calls.js'
 import type { Places } from '../generators/requests.js'
-import { createFuzzedPeer, type FuzzedPeer } from './peer-targets.js'
+import { createFuzzedPeer, type FuzzedPeer } from './fuzzed-peer.js'
 
 /** Both services, with everything that a client needs to pass authentication. */
 export interface World {

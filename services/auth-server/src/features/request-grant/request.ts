@@ -1,4 +1,5 @@
-import { measuredList, measuredText, readAmount } from '@open-payments-server/value-types/schemas'
+import { readAmount } from '@open-payments-server/value-types/amounts'
+import { measuredList, measuredText } from '@open-payments-server/value-types/schemas'
 import { type Ed25519Jwk, parseEd25519Jwk, SignatureError } from '@open-payments-server/http-signatures'
 import {
   INTERVAL_LENGTH_MAX,

@@ -1,9 +1,10 @@
 import { instantText, Statement, writeTogether } from '@open-payments-server/database'
 import type { PacketJournal } from '@open-payments-server/interledger'
-import { newId } from '@open-payments-server/value-types/identifiers'
+import type { Clock } from '@open-payments-server/value-types/clock'
+import { newId, type Random } from '@open-payments-server/value-types/identifiers'
 import { LRUCache } from 'lru-cache'
 import type { SendOrder } from '../../domain/outgoing-method.js'
-import { Prisma } from '../../modules/database.js'
+import { Prisma, type Queries } from '../../modules/database.js'
 import { appended } from '../../modules/events/index.js'
 import {
   deliveredInTotal,
@@ -16,7 +17,6 @@ import {
 import { dispatchPosted } from '../../modules/ledger/index.js'
 import { leasesRenewed, progressed } from '../../modules/outgoing-payments/index.js'
 import { highLiquidityEvents, type SendingPeer } from '../../modules/peers/index.js'
-import type { SendPacketsDependencies } from './dependencies.js'
 
 // The statement that writes renews the leases: whoever lost one writes nothing, and so sends nothing. What fulfilled packets sent is owed to
 // their peer from then on. A number of changed rows that is wrong fails the statement, and nothing of it is kept.
@@ -54,7 +54,10 @@ export function createPacketJournals({
   clock,
   random,
   leaseMs
-}: Pick<SendPacketsDependencies, 'database' | 'clock' | 'random'> & {
+}: {
+  readonly database: Queries
+  readonly clock: Clock
+  readonly random: Random
   readonly leaseMs: number
 }): PacketJournals {
   const writers = new LRUCache<string, (entry: PaymentPackets) => Promise<unknown>>({ max: PEERS_MAX })

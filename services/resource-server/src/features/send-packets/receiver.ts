@@ -1,8 +1,9 @@
 import type { StreamCredentials } from '@open-payments-server/interledger'
+import type { Logger } from '@open-payments-server/runtime'
+import type { Clock } from '@open-payments-server/value-types/clock'
 import { invalidReceiver, temporarilyUnavailable } from '../../domain/errors.js'
 import { remainingRoom, type ReceivingState } from '../../domain/receiver.js'
-import type { ReceiverReading, RemoteReceiver } from '../../other-providers/index.js'
-import type { SendPacketsDependencies } from './dependencies.js'
+import type { ReceiverReader, ReceiverReading, RemoteReceiver } from '../../other-providers/index.js'
 
 /** A receiver at another provider that can be paid now. */
 export interface PayableReceiver extends RemoteReceiver {
@@ -16,7 +17,11 @@ export interface PayableReceiver extends RemoteReceiver {
  */
 export async function readPayableReceiver(
   url: string,
-  { receivers, clock, logger }: Pick<SendPacketsDependencies, 'receivers' | 'clock' | 'logger'>
+  {
+    receivers,
+    clock,
+    logger
+  }: { readonly receivers: ReceiverReader; readonly clock: Clock; readonly logger: Logger }
 ): Promise<PayableReceiver> {
   const reading = await receivers.readReceiver(url)
   if (reading.kind === 'found') {
@@ -36,7 +41,7 @@ export async function readPayableReceiver(
 /** Logs why a receiver could not be read. */
 export function logUnread(
   { failure }: Extract<ReceiverReading, { readonly failure: unknown }>,
-  logger: SendPacketsDependencies['logger']
+  logger: Logger
 ): void {
   logger.warn({ err: failure }, 'an incoming payment at another provider could not be read')
 }

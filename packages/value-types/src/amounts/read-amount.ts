@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { type Amount, AmountError, type AmountWire, parseAmount } from '../amounts/index.js'
+import { type Amount, type AmountWire, parseAmount } from './amount.js'
+import { AmountError } from './amount-error.js'
 
 /** For `transform`: reads an amount (interface 2.1). An issue names its member that is wrong. */
 export function readAmount(wire: AmountWire, context: z.RefinementCtx): Amount {
