@@ -51,6 +51,7 @@ export interface OperatorPeer {
   readonly packetLimit: Amount | undefined
   /** An event tells when less than this is left of the most that it may owe; undefined for never. */
   readonly lowAlert: Amount | undefined
+  /** An event tells when more than this is owed to it; undefined for never. */
   readonly highAlert: Amount | undefined
   /** What it owes, less what it settled. Below 0 where it paid in advance. */
   readonly receivable: Amount
@@ -71,6 +72,7 @@ export interface PeerBounds {
   readonly packetLimitValue: bigint | undefined
   /** An event tells when less than this is left of the most that it may owe. */
   readonly lowAlertValue: bigint | undefined
+  /** An event tells when more than this is owed to it. */
   readonly highAlertValue: bigint | undefined
 }
 

@@ -10,7 +10,7 @@ export {
 } from './consent.js'
 export { type ConnectedSystem, connectToSystem, type TestClient } from './connect-system.js'
 export { allSettled, amount, createReceiver, eventually, pay } from './payments.js'
-export { PEER_NAME, peerSystems } from './peering.js'
+export { createDestination, createPeer, PEER_NAME, peerSystems } from './peering.js'
 export { planSystem, type Settings, type SystemPlan } from './plan-system.js'
 export type { ServiceName } from './service-name.js'
 export { runMigration, ServiceProcess, type ServiceProcessOptions } from './service-process.js'

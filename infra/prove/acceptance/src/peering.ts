@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { callUnary } from '@open-payments-server/grpc-transport'
 import type { wallet } from '@open-payments-server/proto'
 import type { ConnectedSystem } from './connect-system.js'
+import { createReceiver } from './payments.js'
 
 /** What a system knows the other one by. */
 export const PEER_NAME = 'other'
@@ -9,11 +10,31 @@ export const PEER_NAME = 'other'
 /** A system that is to be a peer. */
 type PeeredSystem = Pick<ConnectedSystem, 'peers' | 'peering'>
 
+/** Creates a peer in US dollars: without limits, unless something else is said of it. */
+export async function createPeer(
+  { peers }: Pick<PeeredSystem, 'peers'>,
+  peer: Pick<
+    wallet.CreatePeerRequest,
+    'name' | 'ilpAddress' | 'endpoint' | 'incomingToken' | 'outgoingToken'
+  > &
+    Partial<wallet.CreatePeerRequest>
+): Promise<void> {
+  const unbounded = {
+    asset: { code: 'USD', scale: 2 },
+    routes: [],
+    receivableLimitValue: '',
+    payableLimitValue: '',
+    packetLimitValue: '',
+    lowAlertValue: '',
+    highAlertValue: ''
+  }
+  await callUnary(peers, 'createPeer', { ...unbounded, ...peer }, { idempotent: false })
+}
+
 /**
  * Makes two systems each other's peers in US dollars.
  *
  * @param bounds.packetLimitValue the largest packet that either takes, in cents; default: any
- * @param bounds.payableLimitValue the most that either may owe the other, in cents; default: any amount
  * @param bounds.endpointOf where each posts its packets, instead of straight to the other one
  */
 export async function peerSystems(
@@ -21,34 +42,35 @@ export async function peerSystems(
   another: PeeredSystem,
   bounds: {
     readonly packetLimitValue?: bigint
-    readonly payableLimitValue?: bigint
     readonly endpointOf?: (peer: PeeredSystem) => string
   } = {}
 ): Promise<void> {
-  const { packetLimitValue, payableLimitValue, endpointOf = ({ peering }) => peering.ilpEndpoint } = bounds
+  const { packetLimitValue, endpointOf = ({ peering }) => peering.ilpEndpoint } = bounds
   const toOne = randomBytes(24).toString('hex')
   const toAnother = randomBytes(24).toString('hex')
-  const create = (here: PeeredSystem, there: PeeredSystem, tokens: Tokens): Promise<unknown> =>
-    callUnary(
-      here.peers,
-      'createPeer',
-      {
-        ...tokens,
-        name: PEER_NAME,
-        asset: { code: 'USD', scale: 2 },
-        ilpAddress: there.peering.ilpAddress,
-        routes: [],
-        endpoint: endpointOf(there),
-        receivableLimitValue: payableLimitValue?.toString() ?? '',
-        payableLimitValue: payableLimitValue?.toString() ?? '',
-        packetLimitValue: packetLimitValue?.toString() ?? '',
-        lowAlertValue: '',
-        highAlertValue: ''
-      },
-      { idempotent: false }
-    )
+  const create = (here: PeeredSystem, there: PeeredSystem, tokens: Tokens): Promise<void> =>
+    createPeer(here, {
+      ...tokens,
+      name: PEER_NAME,
+      ilpAddress: there.peering.ilpAddress,
+      endpoint: endpointOf(there),
+      packetLimitValue: packetLimitValue?.toString() ?? ''
+    })
   await create(one, another, { incomingToken: toOne, outgoingToken: toAnother })
   await create(another, one, { incomingToken: toAnother, outgoingToken: toOne })
 }
 
 type Tokens = Pick<wallet.CreatePeerRequest, 'incomingToken' | 'outgoingToken'>
+
+/** Creates an incoming payment, and reads how it is paid over Interledger. */
+export async function createDestination(
+  system: ConnectedSystem,
+  options: { readonly incoming?: bigint } = {}
+): Promise<{ readonly ilpAddress: string; readonly sharedSecret: Buffer }> {
+  const { url, token: accessToken } = await createReceiver(system, system.shop, options)
+  const answer = await system.shop.request('GET', url, { accessToken })
+  return {
+    ilpAddress: answer.textAt('methods.0.ilpAddress'),
+    sharedSecret: Buffer.from(answer.textAt('methods.0.sharedSecret'), 'base64url')
+  }
+}

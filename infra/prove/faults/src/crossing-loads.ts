@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import {
   countDecided,
   type CrossingSystem,
@@ -6,6 +5,7 @@ import {
   decideUnknownPackets
 } from './crossing-system.js'
 import { differencesBetween, type PaymentLoad } from './payment-load.js'
+import { repeatedly } from './repeatedly.js'
 
 /** Pause between two looks at packets of which nothing is known. */
 const PAUSE_MS = 250
@@ -88,18 +88,9 @@ async function accountsOfPeers({ sender, receiver }: CrossingSystem): Promise<{ 
  */
 export async function keepDeciding(system: CrossingSystem): Promise<() => Promise<DecidedPackets>> {
   const before = await countDecided(system)
-  const ended = new AbortController()
-  const run = async (): Promise<void> => {
-    while (!ended.signal.aborted) {
-      await decideUnknownPackets(system)
-      await delay(PAUSE_MS)
-    }
-  }
-  const running = run()
-  running.catch(() => undefined)
+  const end = repeatedly(() => decideUnknownPackets(system), PAUSE_MS)
   return async () => {
-    ended.abort()
-    await running
+    await end()
     const after = await countDecided(system)
     return { arrived: after.arrived - before.arrived, lost: after.lost - before.lost }
   }

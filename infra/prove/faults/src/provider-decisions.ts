@@ -1,6 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import type { ConnectedSystem } from '@open-payments-server/acceptance'
 import { callUnary } from '@open-payments-server/grpc-transport'
+import { repeatedly } from './repeatedly.js'
 
 /** Payments of alice await approval if they debit more than this. */
 const ABOVE = 101n
@@ -32,7 +32,6 @@ export async function requestApprovals({ operator, walletAddresses }: ConnectedS
  * @returns ends it
  */
 export function decideAboutPayments(system: ConnectedSystem): () => Promise<void> {
-  const ended = new AbortController()
   const decide = async (id: string, debit: bigint): Promise<void> => {
     const request = {
       outgoingPayment: `${system.resourceServerUrl}/outgoing-payments/${id}`,
@@ -49,24 +48,15 @@ export function decideAboutPayments(system: ConnectedSystem): () => Promise<void
       )
     )
   }
-  const run = async (): Promise<void> => {
-    while (!ended.signal.aborted) {
-      const waiting = await system.resourceDatabase.query<{ id: string; debit_value: string }>(
-        `select id, debit_value::text from outgoing_payment where state = 'awaiting_approval'`
-      )
-      await Promise.all(
-        waiting
-          .map(({ id, debit_value: debit }) => ({ id, debit: BigInt(debit) }))
-          .filter(({ debit }) => debit !== AWAITING.undecided)
-          .map(({ id, debit }) => decide(id, debit))
-      )
-      await delay(PAUSE_MS)
-    }
-  }
-  const running = run()
-  running.catch(() => undefined)
-  return async () => {
-    ended.abort()
-    await running
-  }
+  return repeatedly(async () => {
+    const waiting = await system.resourceDatabase.query<{ id: string; debit_value: string }>(
+      `select id, debit_value::text from outgoing_payment where state = 'awaiting_approval'`
+    )
+    await Promise.all(
+      waiting
+        .map(({ id, debit_value: debit }) => ({ id, debit: BigInt(debit) }))
+        .filter(({ debit }) => debit !== AWAITING.undecided)
+        .map(({ id, debit }) => decide(id, debit))
+    )
+  }, PAUSE_MS)
 }

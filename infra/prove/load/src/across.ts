@@ -2,8 +2,9 @@ import { randomBytes } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import {
   amount,
-  type ConnectedSystem,
   consentedToken,
+  createDestination,
+  createPeer,
   createReceiver,
   eventually,
   outgoingAccess,
@@ -19,7 +20,7 @@ import { Pool } from 'undici'
 import { type CpuByProcess, readCpu } from './process-usage.js'
 import { STYLE } from './report/table.js'
 import { type Stack, startStack } from './stack.js'
-import { percentile } from './statistics.js'
+import { summariseLatencies } from './statistics.js'
 
 /** Payments that are quoted and ordered at a time. */
 const AT_A_TIME = [1, 8, 32] as const
@@ -92,8 +93,8 @@ async function measurePayments(pair: Pair, payments: number): Promise<void> {
       atATime,
       (payments / seconds).toFixed(0),
       ...[times.quoteMs, times.orderMs].flatMap((list) => {
-        const sorted = list.toSorted((one, other) => one - other)
-        return [0.5, 0.99].map((share) => percentile(sorted, share).toFixed(1))
+        const { p50Ms, p99Ms } = summariseLatencies(Float64Array.from(list))
+        return [p50Ms.toFixed(1), p99Ms.toFixed(1)]
       }),
       ...groups.flatMap((group) => [
         each(before.sending[group] ?? 0, after.sending[group] ?? 0),
@@ -174,25 +175,13 @@ async function createPayer({ sending: { system }, receiving }: Pair): Promise<Pa
 async function measurePackets({ receiving }: Pair): Promise<void> {
   const { system } = receiving
   const token = randomBytes(24).toString('hex')
-  await callUnary(
-    system.peers,
-    'createPeer',
-    {
-      name: 'generator',
-      asset: { code: 'USD', scale: 2 },
-      ilpAddress: 'test.generator',
-      routes: [],
-      endpoint: 'http://127.0.0.1:1/',
-      outgoingToken: token,
-      incomingToken: token,
-      receivableLimitValue: '',
-      payableLimitValue: '',
-      packetLimitValue: '',
-      lowAlertValue: '',
-      highAlertValue: ''
-    },
-    { idempotent: false }
-  )
+  await createPeer(system, {
+    name: 'generator',
+    ilpAddress: 'test.generator',
+    endpoint: 'http://127.0.0.1:1/',
+    outgoingToken: token,
+    incomingToken: token
+  })
   const { origin } = new URL(system.peering.ilpEndpoint)
   const pool = new Pool(origin, { connections: PACKET_SENDERS * 20 })
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/octet-stream' }
@@ -204,7 +193,7 @@ async function measurePackets({ receiving }: Pair): Promise<void> {
   }
   const destinations: Destination[] = []
   for (let sender = 0; sender < PACKET_SENDERS; sender += 1) {
-    destinations.push(await readDestination(system))
+    destinations.push(await createDestination(system))
   }
   const sendAll = async (packets: number): Promise<number> => {
     const startedMs = performance.now()
@@ -224,16 +213,6 @@ async function measurePackets({ receiving }: Pair): Promise<void> {
 }
 
 type Destination = Parameters<typeof pay>[0]['destination']
-
-/** Creates an incoming payment, and reads how it is paid. */
-async function readDestination(system: ConnectedSystem): Promise<Destination> {
-  const { url, token } = await createReceiver(system, system.shop)
-  const answer = await system.shop.request('GET', url, { accessToken: token })
-  return {
-    ilpAddress: answer.textAt('methods.0.ilpAddress'),
-    sharedSecret: Buffer.from(answer.textAt('methods.0.sharedSecret'), 'base64url')
-  }
-}
 
 async function sendPackets({
   destination,

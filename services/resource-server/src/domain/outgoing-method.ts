@@ -1,6 +1,8 @@
 import type { Asset, QuotedAmounts } from '@open-payments-server/value-types/amounts'
+import { invalidReceiver } from './errors.js'
 import type { FailureReason } from './failure-reasons.js'
 import type { FixedAmount } from './quoting.js'
+import type { ResourceUrls } from './resource-urls.js'
 import type { WalletAddress } from './wallet-address.js'
 
 // A way in which money leaves for receivers that are hosted elsewhere. The payments decide, hold and settle; a method prices, and moves
@@ -82,4 +84,21 @@ export interface OutgoingMethod {
    *   go on
    */
   send(order: SendOrder, signal: AbortSignal): Promise<SendResult>
+}
+
+/**
+ * How a receiver is paid that is no incoming payment here.
+ *
+ * @param receiver URL
+ * @throws Refusal `not-payable` where nobody elsewhere can be paid, and for what would be here
+ */
+export function methodTowards(
+  receiver: string,
+  {
+    outgoingMethod,
+    urls
+  }: { readonly outgoingMethod: OutgoingMethod | undefined; readonly urls: ResourceUrls }
+): OutgoingMethod {
+  if (outgoingMethod === undefined || urls.leadsHere(receiver)) throw invalidReceiver()
+  return outgoingMethod
 }

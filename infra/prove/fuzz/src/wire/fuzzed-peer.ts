@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { createReceiver, type System } from '@open-payments-server/acceptance'
-import { callUnary } from '@open-payments-server/grpc-transport'
+import { createDestination, createPeer, type System } from '@open-payments-server/acceptance'
 import type { StreamCredentials } from '@open-payments-server/interledger'
 
 /** Another provider, and where its packets go. */
@@ -15,36 +14,17 @@ export interface FuzzedPeer {
 export async function createFuzzedPeer(system: System): Promise<FuzzedPeer> {
   const token = randomBytes(24).toString('hex')
   const name = 'fuzzed'
-  await callUnary(
-    system.peers,
-    'createPeer',
-    {
-      name,
-      asset: { code: 'USD', scale: 2 },
-      ilpAddress: 'test.fuzzed',
-      routes: [],
-      endpoint: 'http://127.0.0.1:2/',
-      outgoingToken: token,
-      incomingToken: token,
-      receivableLimitValue: '',
-      payableLimitValue: '',
-      packetLimitValue: '1000000',
-      lowAlertValue: '',
-      highAlertValue: ''
-    },
-    { idempotent: false }
-  )
-  const destinationOf = async (incoming?: bigint): Promise<StreamCredentials> => {
-    const { url, token: accessToken } = await createReceiver(
-      system,
-      system.shop,
-      incoming === undefined ? {} : { incoming }
-    )
-    const answer = await system.shop.request('GET', url, { accessToken })
-    return {
-      ilpAddress: answer.textAt('methods.0.ilpAddress'),
-      sharedSecret: Buffer.from(answer.textAt('methods.0.sharedSecret'), 'base64url')
-    }
-  }
-  return { name, token, destinations: [await destinationOf(), await destinationOf(1_000n)] }
+  await createPeer(system, {
+    name,
+    ilpAddress: 'test.fuzzed',
+    endpoint: 'http://127.0.0.1:2/',
+    outgoingToken: token,
+    incomingToken: token,
+    packetLimitValue: '1000000'
+  })
+  const destinations = [
+    await createDestination(system),
+    await createDestination(system, { incoming: 1_000n })
+  ] as const
+  return { name, token, destinations }
 }

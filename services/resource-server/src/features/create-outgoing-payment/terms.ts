@@ -1,5 +1,5 @@
 import { invalidQuote, invalidReceiver } from '../../domain/errors.js'
-import type { OutgoingMethod } from '../../domain/outgoing-method.js'
+import { methodTowards, type OutgoingMethod } from '../../domain/outgoing-method.js'
 import type { PaymentTerms } from '../../domain/outgoing-payment.js'
 import type { RememberedQuotes } from '../../domain/quote.js'
 import { quotePayment, type TermSources } from '../../domain/quoting.js'
@@ -99,15 +99,13 @@ async function termsElsewhere(
     quoteLifetimeSeconds: number
   }
 ): Promise<PaymentTerms> {
-  const { outgoingMethod, urls, quoteLifetimeSeconds } = dependencies
-  if (outgoingMethod === undefined || urls.leadsHere(url)) throw invalidReceiver()
   const fixed = { side: 'debit', amount: debitAmount } as const
-  const priced = await outgoingMethod.price({ sender: walletAddress, receiver: url, fixed })
+  const priced = await methodTowards(url, dependencies).price({ sender: walletAddress, receiver: url, fixed })
   const { amounts, receiveAsset: asset, receiveAssetId: assetId, sending } = priced
   return {
     amounts,
     receiver: { url, incomingPaymentId: undefined, asset, assetId },
     quoteId: undefined,
-    sending: { ...sending, beginUntilMs: nowMs + quoteLifetimeSeconds * 1_000 }
+    sending: { ...sending, beginUntilMs: nowMs + dependencies.quoteLifetimeSeconds * 1_000 }
   }
 }

@@ -6,7 +6,7 @@ import { accountFrozen, invalidReceiver, unknownWalletAddress } from '../../doma
 import { acceptCreated, type CreationIdentity, identifyCreation } from '../../domain/idempotency.js'
 import type { PaymentCounters } from '../../domain/payment-counters.js'
 import type { Quote, RememberedQuotes } from '../../domain/quote.js'
-import type { OutgoingMethod, SendingTerms } from '../../domain/outgoing-method.js'
+import { methodTowards, type OutgoingMethod, type SendingTerms } from '../../domain/outgoing-method.js'
 import { quotePayment, type TermSources } from '../../domain/quoting.js'
 import {
   missingAmount,
@@ -117,9 +117,8 @@ async function quote(request: QuoteRequest, dependencies: CreateQuoteDependencie
 /** A quote to a receiver that is hosted elsewhere. */
 async function quoteElsewhere(request: QuoteRequest, dependencies: CreateQuoteDependencies): Promise<Quote> {
   const { order } = request
-  const { outgoingMethod, urls } = dependencies
-  if (outgoingMethod === undefined || urls.leadsHere(order.receiver)) throw invalidReceiver()
-  const { amounts, receiveAsset, receiveAssetId, sending } = await outgoingMethod.price({
+  const method = methodTowards(order.receiver, dependencies)
+  const { amounts, receiveAsset, receiveAssetId, sending } = await method.price({
     sender: request.walletAddress,
     receiver: order.receiver,
     fixed: order.fixed
