@@ -1,7 +1,7 @@
-import type { Clock } from '@open-payments-server/value-types/clock'
 import type { Random } from '@open-payments-server/value-types/identifiers'
 import { decodeReply, encodePrepare, type Reply } from './packet.js'
 import { PacketError } from './packet-error.js'
+import type { SenderClock } from './sender-clock.js'
 import { conditionOf, fulfillmentOf, type StreamKeys } from './stream-keys.js'
 import { openStreamPacket, sealStreamPacket, type StreamFrame } from './stream-packet.js'
 
@@ -13,7 +13,7 @@ export interface PacketPath {
   /**
    * Sends a Prepare, and waits for the answer.
    *
-   * @param signal aborts when nobody waits any longer
+   * @param signal aborts when nobody waits any longer, though no answer came
    * @throws PacketNotSent when the packet certainly did not leave; anything else when what became of it is unknown
    */
   send(prepare: Buffer, signal: AbortSignal): Promise<Buffer>
@@ -22,12 +22,6 @@ export interface PacketPath {
 /** The packet did not leave, or whoever got it certainly did not take it: no connection, or refused before it was read. */
 export class PacketNotSent extends Error {
   override readonly name = 'PacketNotSent'
-}
-
-/** Tells the time, and lets it pass. */
-export interface SenderClock extends Clock {
-  /** Resolves after so many milliseconds; at once when the signal aborts. Never rejects. */
-  wait(milliseconds: number, signal: AbortSignal): Promise<void>
 }
 
 /** What sending needs besides the payment. */
@@ -116,14 +110,12 @@ export function sealPacket(
 }
 
 /** Sends a packet, and waits for its answer until it has expired. Never rejects. */
-export async function exchangePacket(
+export function exchangePacket(
   packet: SealedPacket,
   keys: StreamKeys,
   { path, clock }: Pick<SendDependencies, 'path' | 'clock'>
 ): Promise<PacketAnswer> {
   const giveUp = new AbortController()
-  const answered = new AbortController()
-  const timeOut = clock.wait(packet.expiresAtMs + GRACE_MS - clock.now(), answered.signal)
   const exchange = async (): Promise<PacketAnswer> => {
     try {
       return readAnswer(await path.send(packet.prepare, giveUp.signal), packet, keys)
@@ -133,13 +125,16 @@ export async function exchangePacket(
         : { type: 'unknown', because: 'no-answer' }
     }
   }
-  const first = await Promise.race([
-    exchange(),
-    timeOut.then((): PacketAnswer => ({ type: 'unknown', because: 'no-answer' }))
-  ])
-  answered.abort()
-  giveUp.abort()
-  return first
+  return new Promise((resolve) => {
+    const cancelGivingUp = clock.after(packet.expiresAtMs + GRACE_MS - clock.now(), () => {
+      resolve({ type: 'unknown', because: 'no-answer' })
+      giveUp.abort()
+    })
+    void exchange().then((answer) => {
+      cancelGivingUp()
+      resolve(answer)
+    })
+  })
 }
 
 function readAnswer(bytes: Buffer, packet: SealedPacket, keys: StreamKeys): PacketAnswer {

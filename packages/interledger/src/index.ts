@@ -1,11 +1,5 @@
 export { type AmountTooLarge, decodeAmountTooLarge, encodeAmountTooLarge } from './amount-too-large.js'
-export {
-  PacketNotSent,
-  type PacketPath,
-  type SendDependencies,
-  type SenderClock,
-  type UnknownBecause
-} from './exchange.js'
+export { PacketNotSent, type PacketPath, type SendDependencies, type UnknownBecause } from './exchange.js'
 export { type Fraction, isLess } from './fraction.js'
 export {
   decodePrepare,
@@ -52,3 +46,4 @@ export {
   type ReceiverDependencies,
   type StreamReceiver
 } from './receiver.js'
+export { createSenderClock, type SenderClock } from './sender-clock.js'

@@ -145,6 +145,17 @@ class Attempt {
   }
 
   async run(): Promise<PayResult> {
+    const stop = (): void => this.#wake()
+    const { signal } = this.#order
+    signal.addEventListener('abort', stop)
+    try {
+      return await this.#sendAll()
+    } finally {
+      signal.removeEventListener('abort', stop)
+    }
+  }
+
+  async #sendAll(): Promise<PayResult> {
     for (;;) {
       const answers = this.#answered.splice(0).map((answered) => this.#read(answered))
       const packets = this.#nextPackets()
@@ -285,20 +296,18 @@ class Attempt {
   }
 
   /** Waits for an answer, the end of a pause, the time when the attempt has stalled, or the signal. */
-  async #somethingHappens(): Promise<void> {
+  #somethingHappens(): Promise<void> {
+    if (this.#answered.length > 0) return Promise.resolve()
     const { clock } = this.#dependencies
-    const { signal } = this.#order
-    const happened = new AbortController()
-    const happens = (): void => happened.abort()
-    this.#wake = happens
-    if (this.#answered.length > 0) return
     const nowMs = clock.now()
     const times = [this.#lastFulfillmentMs + STALL_MS, this.#pace.pauseUntilMs].filter((time) => time > nowMs)
-    const untilMs = this.#end === undefined ? Math.min(...times) : Infinity
-    // With nothing to wait for but answers, an hour is as good as any time: every packet ends by itself before.
-    const waitMs = Number.isFinite(untilMs) ? untilMs - nowMs : 3_600_000
-    if (this.#end === undefined) signal.addEventListener('abort', happens)
-    await clock.wait(waitMs, happened.signal)
-    signal.removeEventListener('abort', happens)
+    return new Promise((resolve) => {
+      // Once the attempt is over, there is nothing to wait for but answers: every packet ends by itself.
+      const cancel = this.#end === undefined ? clock.after(Math.min(...times) - nowMs, resolve) : undefined
+      this.#wake = () => {
+        cancel?.()
+        resolve()
+      }
+    })
   }
 }

@@ -1,8 +1,9 @@
 import { createCipheriv, createDecipheriv } from 'node:crypto'
 import type { Asset } from '@open-payments-server/value-types/amounts'
 import { isUuid } from '@open-payments-server/value-types/identifiers'
+import { LRUCache } from 'lru-cache'
 import { isIlpAddress } from './packet.js'
-import { hmac } from './stream-keys.js'
+import { hmac, type StreamKeys, streamKeys } from './stream-keys.js'
 
 /** Where packets for payments go: the server's own address, and the secrets from which those of payments are derived. */
 export interface ReceivingServer {
@@ -32,9 +33,9 @@ export interface StreamCredentials {
   readonly sharedSecret: Buffer
 }
 
-/** Whose packet it is: the payment and the secret of its address; or that the address is somebody else's, or nobody's. */
+/** Whose packet it is: the payment and the keys of its address; or that the address is somebody else's, or nobody's. */
 export type ResolvedAddress =
-  | { readonly outcome: 'payment'; readonly target: PaymentTarget; readonly sharedSecret: Buffer }
+  | { readonly outcome: 'payment'; readonly target: PaymentTarget; readonly keys: StreamKeys }
   /** Not below the server's address. */
   | { readonly outcome: 'elsewhere' }
   /** Below it, but not made by this server, or with a secret that is no longer accepted. */
@@ -56,6 +57,8 @@ const SECRET_BYTES = 32
 const NONCE_BYTES = 16
 const TAG_BYTES = 16
 const UUID_BYTES = 16
+/** Maximum number of addresses whose packets need no decryption of the address any more: a payment may have many packets. */
+const REMEMBERED_MAX = 1_000
 /** The key is used once, so the initialization vector is constant. */
 const IV = Buffer.alloc(12)
 /** The longest payment segment in base64url, with its dot: an asset code has at most 32 bytes. */
@@ -75,6 +78,18 @@ export function createPaymentAddresses({ ilpAddress, secrets }: ReceivingServer)
     throw new RangeError(`secrets must have ${SECRET_BYTES} bytes each`)
   }
   const prefix = `${ilpAddress}.`
+  const remembered = new LRUCache<string, ResolvedAddress>({ max: REMEMBERED_MAX })
+  const read = (segment: string): ResolvedAddress => {
+    const token = Buffer.from(segment, 'base64url')
+    for (const secret of secrets) {
+      const target = open(token, secret)
+      if (target === undefined) continue
+      const address = { outcome: 'payment', target, keys: streamKeys(sharedSecretOf(token, secret)) } as const
+      remembered.set(segment, address)
+      return address
+    }
+    return { outcome: 'unknown' }
+  }
   return {
     issue(target) {
       const token = seal(target, secrets[0])
@@ -86,14 +101,7 @@ export function createPaymentAddresses({ ilpAddress, secrets }: ReceivingServer)
     resolve(address) {
       const segment = address.startsWith(prefix) ? address.slice(prefix.length).split('.', 1)[0] : undefined
       if (segment === undefined || segment === '') return { outcome: 'elsewhere' }
-      const token = Buffer.from(segment, 'base64url')
-      for (const secret of secrets) {
-        const target = open(token, secret)
-        if (target !== undefined) {
-          return { outcome: 'payment', target, sharedSecret: sharedSecretOf(token, secret) }
-        }
-      }
-      return { outcome: 'unknown' }
+      return remembered.get(segment) ?? read(segment)
     }
   }
 }

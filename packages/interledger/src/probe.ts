@@ -56,11 +56,15 @@ export async function probe(
   const { clock } = dependencies
   const findings = createFindings()
   const send = createSender(destination, expectedRate, findings, dependencies)
-  const finished = new AbortController()
   const deadlineMs = clock.now() + DURATION_MAX_MS
   const within = async (milliseconds: number, packets: Promise<unknown>): Promise<void> => {
     const limitMs = Math.min(milliseconds, deadlineMs - clock.now())
-    await Promise.race([packets, clock.wait(limitMs, finished.signal)])
+    await new Promise<void>((resolve, reject) => {
+      const cancel = clock.after(limitMs, resolve)
+      packets.finally(cancel).then(() => {
+        resolve()
+      }, reject)
+    })
   }
 
   const tried = new Set<bigint>()
@@ -73,7 +77,6 @@ export async function probe(
     await within(PATIENCE_MS, sent)
   }
   if (findings.result().outcome === 'failed') await within(DURATION_MAX_MS, answered)
-  finished.abort()
   return findings.result()
 }
 

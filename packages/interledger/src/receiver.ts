@@ -5,7 +5,7 @@ import { encodeAmountTooLarge } from './amount-too-large.js'
 import { least } from './fraction.js'
 import type { Prepare, Reject, Reply } from './packet.js'
 import type { PaymentAddresses } from './payment-addresses.js'
-import { conditionOf, fulfillmentOf, type StreamKeys, streamKeys } from './stream-keys.js'
+import { conditionOf, fulfillmentOf, type StreamKeys } from './stream-keys.js'
 import { openStreamPacket, sealStreamPacket, type StreamFrame, type StreamPacket } from './stream-packet.js'
 
 /** Packets that expire sooner are not taken: their fulfillment could come too late for the sender. */
@@ -107,7 +107,7 @@ export function createStreamReceiver<From extends Arrival>(
       const resolved = addresses.resolve(prepare.destination)
       if (resolved.outcome === 'elsewhere') return bareReject(ilpAddress, 'F02', 'no such address')
       if (resolved.outcome === 'unknown') return bareReject(ilpAddress, 'F06', 'no such payment')
-      const keys = streamKeys(resolved.sharedSecret)
+      const { keys } = resolved
       const request = openStreamPacket(prepare.data, keys.encryption)
       if (request?.type !== 'prepare') return bareReject(ilpAddress, 'F06', 'not a STREAM request')
 

@@ -1,7 +1,6 @@
 // Against the published implementations: their receivers with our sender, and their senders with our receiver.
 import { describe, expect, it } from '@jest/globals'
 import { randomBytes } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { pay as theyPay, PaymentType, setupPayment, startQuote } from '@interledger/pay'
 import { StreamServer } from '@interledger/stream-receiver'
 import {
@@ -15,6 +14,7 @@ import { createConnection, createServer, type DataAndMoneyStream } from 'ilp-pro
 import {
   type Arrival,
   createPaymentAddresses,
+  createSenderClock,
   createStreamReceiver,
   decodePrepare,
   encodeAmountTooLarge,
@@ -25,7 +25,6 @@ import {
   type PacketPath,
   probe,
   type ProbeResult,
-  type SenderClock,
   type StreamCredentials,
   termsFromSend
 } from '../src/index.js'
@@ -37,10 +36,7 @@ const RANDOM = { bytes: randomBytes }
 const PAYMENT_ID = '0190a0b0-c0d0-7000-8000-00000000000a'
 const EUR = { code: 'EUR', scale: 2 }
 const RATE = { numerator: 11n, denominator: 10n }
-const CLOCK: SenderClock = {
-  now: () => Date.now(),
-  wait: (milliseconds, signal) => sleep(milliseconds, undefined, { signal }).catch(() => undefined)
-}
+const CLOCK = createSenderClock({ now: () => Date.now() })
 
 /** What their libraries send packets through. */
 interface Plugin {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { createPaymentAddresses, isIlpAddress, type PaymentAddresses } from '../src/index.js'
+import { streamKeys } from '../src/stream-keys.js'
 import * as arbitrary from './support/arbitraries.js'
 
 const PAYMENT_ID = '0190a0b0-c0d0-7000-8000-00000000000a'
@@ -26,7 +27,11 @@ describe('addresses of payments', () => {
         const { ilpAddress, sharedSecret } = addresses.issue(wanted)
         expect(isIlpAddress(ilpAddress)).toBe(true)
         expect(sharedSecret).toHaveLength(32)
-        expect(addresses.resolve(ilpAddress)).toEqual({ outcome: 'payment', target: wanted, sharedSecret })
+        expect(addresses.resolve(ilpAddress)).toEqual({
+          outcome: 'payment',
+          target: wanted,
+          keys: streamKeys(sharedSecret)
+        })
         expect(addresses.resolve(`${ilpAddress}.more`)).toEqual(addresses.resolve(ilpAddress))
       })
     )
@@ -54,7 +59,7 @@ describe('addresses of payments', () => {
         expect(addressesWith(...later).resolve(issued.ilpAddress)).toEqual({
           outcome: 'payment',
           target: TARGET,
-          sharedSecret: issued.sharedSecret
+          keys: streamKeys(issued.sharedSecret)
         })
       }
     })

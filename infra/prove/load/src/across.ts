@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { setTimeout as delay } from 'node:timers/promises'
 import {
   amount,
   consentedToken,
@@ -13,7 +12,13 @@ import {
   requestToken
 } from '@open-payments-server/acceptance'
 import { callUnary } from '@open-payments-server/grpc-transport'
-import { NO_PROGRESS, type PacketJournal, type PacketPath, pay } from '@open-payments-server/interledger'
+import {
+  createSenderClock,
+  NO_PROGRESS,
+  type PacketJournal,
+  type PacketPath,
+  pay
+} from '@open-payments-server/interledger'
 import { systemClock, systemRandom } from '@open-payments-server/runtime'
 import Table from 'cli-table3'
 import { Pool } from 'undici'
@@ -238,12 +243,7 @@ async function sendPackets({
       path,
       journal,
       random: systemRandom,
-      clock: {
-        ...systemClock,
-        async wait(milliseconds, signal) {
-          await delay(Math.max(0, milliseconds), undefined, { signal }).catch(() => undefined) // waited for no longer
-        }
-      }
+      clock: createSenderClock(systemClock)
     }
   )
   if (end.outcome !== 'complete') throw new Error(`packets were not taken: ${JSON.stringify(end)}`)

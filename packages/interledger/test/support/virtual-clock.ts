@@ -14,20 +14,31 @@ export class VirtualClock implements SenderClock {
     return this.#nowMs
   }
 
+  after(milliseconds: number, act: () => void): () => void {
+    const cancel = (): void => {
+      this.#timers.delete(timer)
+    }
+    const fire = (): void => {
+      cancel()
+      act()
+    }
+    const timer = { atMs: this.#nowMs + Math.max(0, milliseconds), fire }
+    this.#timers.add(timer)
+    return cancel
+  }
+
+  /** Resolves after so many milliseconds; at once when the signal aborts. */
   wait(milliseconds: number, signal?: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       if (signal?.aborted) {
         resolve()
         return
       }
-      const fire = (): void => {
-        this.#timers.delete(timer)
-        signal?.removeEventListener('abort', fire)
+      const cancel = this.after(milliseconds, resolve)
+      signal?.addEventListener('abort', () => {
+        cancel()
         resolve()
-      }
-      const timer = { atMs: this.#nowMs + Math.max(0, milliseconds), fire }
-      this.#timers.add(timer)
-      signal?.addEventListener('abort', fire)
+      })
     })
   }
 

@@ -1,11 +1,11 @@
 import { createSafeHttpClient } from '@open-payments-server/http-client'
+import { createSenderClock } from '@open-payments-server/interledger'
 import { ConfigurationError } from '@open-payments-server/runtime/configuration'
 import { createSecretBox } from '@open-payments-server/runtime/secret-box'
 import type { OutgoingMethod } from '../domain/outgoing-method.js'
 import { PATHLESS_WALLET_ADDRESS } from '../domain/wallet-address.js'
 import { LEASE_MS } from '../features/process-outgoing-payments/send-payments.js'
 import { createInterledgerMethod } from '../features/send-packets/interledger-method.js'
-import { createSenderClock } from '../features/send-packets/sender-clock.js'
 import { createGrantStore } from '../modules/provider-grants/index.js'
 import {
   type ClientIdentity,

@@ -1,5 +1,4 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { setTimeout as delay } from 'node:timers/promises'
 import {
   callUnary,
   createClient,
@@ -8,6 +7,7 @@ import {
   type UnaryMethodName
 } from '@open-payments-server/grpc-transport'
 import {
+  createSenderClock,
   decodeReply,
   type JournalAnswer,
   type JournalPacket,
@@ -192,11 +192,7 @@ function payingPeer(
   }
   // Pauses end as time passes, which the clock of the service does only when it is told to.
   const startedMs = performance.now()
-  const clock = {
-    now: () => now() + Math.floor(performance.now() - startedMs),
-    wait: (milliseconds: number, signal: AbortSignal) =>
-      delay(milliseconds, undefined, { signal }).catch(() => undefined)
-  }
+  const clock = createSenderClock({ now: () => now() + Math.floor(performance.now() - startedMs) })
   return {
     name,
     token,

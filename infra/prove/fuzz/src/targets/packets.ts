@@ -213,10 +213,15 @@ const sent = target({
         clock: {
           ...sender,
           // Time passes when nothing else happens.
-          async wait(milliseconds, signal) {
+          after(milliseconds, act) {
             const untilMs = nowMs + milliseconds
-            await new Promise(setImmediate)
-            if (!signal.aborted) nowMs = Math.max(nowMs, untilMs)
+            const turn = setImmediate(() => {
+              nowMs = Math.max(nowMs, untilMs)
+              act()
+            })
+            return () => {
+              clearImmediate(turn)
+            }
           }
         }
       }

@@ -1,7 +1,7 @@
 import type { ArrivedPacket, CreditResult } from '@open-payments-server/interledger'
 import { receivableLeft } from '../../domain/peer.js'
 import { roomOf } from '../../domain/receiver.js'
-import type { LockedReceiverInAsset } from '../../modules/incoming-payments/index.js'
+import type { LockedReceiver } from '../../modules/incoming-payments/index.js'
 import type { CreditedPacket, KnownPacket } from '../../modules/interledger/index.js'
 import {
   accountsIn,
@@ -15,6 +15,11 @@ import type { PeerArrival } from './arrival.js'
 
 /** A packet of a peer that asks for a credit. */
 export type PeerPacket = ArrivedPacket<PeerArrival>
+
+/** A locked incoming payment, with the id of its asset. */
+export interface LockedReceiverInAsset extends LockedReceiver {
+  readonly assetId: number
+}
 
 /** What packets meet: everything is locked until their transaction ends. */
 export interface CreditState {

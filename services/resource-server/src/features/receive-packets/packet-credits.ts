@@ -1,22 +1,49 @@
-import { instantText, inTransaction, Statement, writeTogether } from '@open-payments-server/database'
+import {
+  instantText,
+  inTransaction,
+  placeholder,
+  Statement,
+  writeTogether
+} from '@open-payments-server/database'
 import type { CreditResult, FoundPacket, PaymentCredits } from '@open-payments-server/interledger'
 import { newId } from '@open-payments-server/value-types/identifiers'
 import { roomOf } from '../../domain/receiver.js'
 import { Prisma, type Queries } from '../../modules/database.js'
 import { appended } from '../../modules/events/index.js'
 import {
-  findFrozenReceivers,
-  findReceivingStates,
-  lockReceivers,
+  findReceivingState,
+  frozenReceivers,
+  lockedReceivers,
+  type LockedReceiverRow,
+  readLockedReceiver,
   received,
   receivedEvents,
   receipts
 } from '../../modules/incoming-payments/index.js'
-import { findReceivedPackets, packetsReceived, recordedPackets } from '../../modules/interledger/index.js'
-import { lockAccounts, moved, movements } from '../../modules/ledger/index.js'
-import { lowLiquidities, lowLiquidityEvents, readPeerBounds } from '../../modules/peers/index.js'
+import {
+  findReceivedPacket,
+  type KnownPacketRow,
+  knownPackets,
+  packetsReceived,
+  readKnownPackets,
+  recordedPackets
+} from '../../modules/interledger/index.js'
+import { accountById, lockedAccounts, moved, movements } from '../../modules/ledger/index.js'
+import {
+  lowLiquidities,
+  lowLiquidityEvents,
+  peerBounds,
+  type PeerBoundsRow,
+  readPeerBounds
+} from '../../modules/peers/index.js'
 import type { PeerArrival } from './arrival.js'
-import { creditBatch, type CreditedBatch, type PeerPacket } from './credit-batch.js'
+import {
+  creditBatch,
+  type CreditedBatch,
+  type CreditState,
+  type LockedReceiverInAsset,
+  type PeerPacket
+} from './credit-batch.js'
 import type { CreditDependencies } from './dependencies.js'
 
 /** Credits packets of peers in the ledger: those that arrive while others are credited share the next transaction. */
@@ -31,9 +58,9 @@ export function createPacketCredits(dependencies: CreditDependencies): PaymentCr
       return batch.results
     }),
     async find({ from, condition, paymentId }): Promise<FoundPacket> {
-      const known = (await findReceivedPackets(database, [condition])).get(condition.toString('hex'))
+      const known = await findReceivedPacket(database, condition)
       if (known?.peerId === from.peer.id) return { outcome: 'credited', value: known.value }
-      const state = (await findReceivingStates(database, [paymentId])).get(paymentId)
+      const state = await findReceivingState(database, paymentId)
       if (state === undefined) return { outcome: 'over' }
       const { completed, expired } = roomOf(state, clock.now())
       return { outcome: completed || expired ? 'over' : 'open' }
@@ -50,29 +77,78 @@ function creditTogether(
   return inTransaction(database, async (transaction: Queries) => {
     const paymentIds = [...new Set(packets.map(({ paymentId }) => paymentId))]
     const peers = packets.map(({ from }) => from.peer)
-    const receivers = await lockReceivers(transaction, paymentIds)
-    const accountIds = new Set([
-      ...[...receivers.values()].map(({ accountId }) => accountId),
-      ...peers.map(({ receivableAccountId }) => receivableAccountId)
-    ])
-    await lockAccounts(transaction, [...accountIds])
-    const known = await findReceivedPackets(
-      transaction,
-      packets.map(({ condition }) => condition)
-    )
-    const frozen = await findFrozenReceivers(transaction, paymentIds)
-    const bounds = await readPeerBounds(transaction, [...new Set(peers.map(({ id }) => id))])
+    const receivers = await lockReceivers(transaction, {
+      paymentIds,
+      peerAccountIds: [...new Set(peers.map(({ receivableAccountId }) => receivableAccountId))]
+    })
+    const met = await readMet(transaction, {
+      paymentIds,
+      conditions: packets.map(({ condition }) => condition.toString('hex')),
+      peerIds: [...new Set(peers.map(({ id }) => id))]
+    })
     const provider = await providerAccounts.find(transaction, [
       ...peers.map(({ assetId }) => assetId),
       ...[...receivers.values()].map(({ assetId }) => assetId)
     ])
     // The time is taken after the locks, so that nothing arrives after an expiry by waiting for one.
     const nowMs = clock.now()
-    const state = { known, receivers, frozen, bounds, provider, nowMs }
+    const state = { ...met, receivers, provider, nowMs }
     const batch = creditBatch(packets, state, () => newId(clock, random))
     if (batch.packets.length > 0) await writeBatch(transaction, batch, nowMs)
     return batch
   })
+}
+
+// The accounts of the receivers are found when these are locked, and every account is locked before the first row is answered.
+const LOCK = new Statement<LockedReceiverRow & { readonly asset_id: number }>(
+  'lock-for-packets',
+  Prisma.sql`
+  with ${lockedReceivers(Prisma.sql`${placeholder('paymentIds')}::uuid[]`)},
+       ${lockedAccounts(Prisma.sql`array(select receiver_account_id from receiver) || ${placeholder('peerAccountIds')}::uuid[]`)}
+  select receiver.*, a.asset_id from receiver ${accountById(Prisma.sql`receiver.receiver_account_id`)}
+   where (select count(*) from locked_account) > 0`
+)
+
+/**
+ * Locks incoming payments, and their accounts and those of peers (UUID), until the transaction ends.
+ *
+ * @returns those that exist, by their ids
+ */
+async function lockReceivers(
+  transaction: Queries,
+  locked: { readonly paymentIds: readonly string[]; readonly peerAccountIds: readonly string[] }
+): Promise<ReadonlyMap<string, LockedReceiverInAsset>> {
+  const rows = await LOCK.rows(transaction, locked)
+  return new Map(rows.map((row) => [row.receiver_id, { ...readLockedReceiver(row), assetId: row.asset_id }]))
+}
+
+const rowsOf = (selected: Prisma.Sql): Prisma.Sql =>
+  Prisma.sql`(select coalesce(json_agg(one), '[]') from (${selected}) one)`
+
+const MET = new Statement<{
+  readonly known: readonly KnownPacketRow[]
+  readonly frozen: readonly { readonly id: string }[]
+  readonly bounds: readonly PeerBoundsRow[]
+}>(
+  'get-what-packets-meet',
+  Prisma.sql`select ${rowsOf(knownPackets)} as known, ${rowsOf(frozenReceivers)} as frozen, ${rowsOf(peerBounds)} as bounds`
+)
+
+async function readMet(
+  transaction: Queries,
+  packets: {
+    readonly paymentIds: readonly string[]
+    readonly conditions: readonly string[]
+    readonly peerIds: readonly string[]
+  }
+): Promise<Pick<CreditState, 'known' | 'frozen' | 'bounds'>> {
+  const [met] = await MET.rows(transaction, packets)
+  if (met === undefined) throw new Error('what packets meet has no row')
+  return {
+    known: readKnownPackets(met.known),
+    frozen: new Set(met.frozen.map(({ id }) => id)),
+    bounds: readPeerBounds(met.bounds)
+  }
 }
 
 // As settling payments does: a number of changed rows that is wrong fails the statement, and nothing of it is kept.

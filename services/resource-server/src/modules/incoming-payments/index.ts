@@ -3,19 +3,15 @@ export { completeIncomingPayment } from './complete.js'
 export { createIncomingPaymentStore, type IncomingPaymentStore, type NewIncomingPayment } from './create.js'
 export { expiredIncomingPaymentEvents, readToldIncomingPayments, receivedEvents } from './events.js'
 export { createIncomingPaymentList, listNewestIncomingPayments } from './list.js'
-export {
-  findFrozenReceivers,
-  findReceivingStates,
-  type LockedReceiverInAsset,
-  lockReceivers
-} from './lock.js'
 export { purgeIncomingPayments } from './purge.js'
 export { createIncomingPaymentReader, type IncomingPaymentReader } from './read.js'
+export { findReceivingState } from './receiving-state.js'
 export { received, receipts } from './receive.js'
 export { createReceiverDirectory, rememberReceivers } from './receivers.js'
 export {
   canGoOn,
   canTake,
+  frozenReceivers,
   isFrozenReceiver,
   type LockedReceiver,
   lockedReceivers,

@@ -1,3 +1,4 @@
+import { placeholder } from '@open-payments-server/database'
 import { UINT64_MAX } from '@open-payments-server/value-types/amounts'
 import { Prisma } from '../database.js'
 import { accountOf, isFrozenAddress } from '../wallet-addresses/index.js'
@@ -50,6 +51,10 @@ export function isFrozenReceiver(id: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`coalesce((
     select ${isFrozenAddress(Prisma.sql`i.wallet_address_id`)} from incoming_payment i where i.id = ${id}), false)`
 }
+
+/** Fragment: selects which of the incoming payments with `paymentIds` (UUID), which it takes, are those of a frozen wallet address or account. */
+export const frozenReceivers = Prisma.sql`
+  select one.id from unnest(${placeholder('paymentIds')}::uuid[]) as one (id) where ${isFrozenReceiver(Prisma.sql`one.id`)}`
 
 /**
  * Fragment: the wallet address of an incoming payment; null if there is no such payment.

@@ -1,9 +1,12 @@
 /** What moved over Interledger: packets of peers that were credited here, and packets that were sent to them. */
 export {
   type CreditedPacket,
-  findReceivedPackets,
+  findReceivedPacket,
   type KnownPacket,
+  type KnownPacketRow,
+  knownPackets,
   packetsReceived,
+  readKnownPackets,
   receivedEntries,
   recordedPackets
 } from './received-packets.js'

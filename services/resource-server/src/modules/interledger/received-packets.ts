@@ -20,24 +20,29 @@ export interface CreditedPacket {
 /** What of a credited packet tells whether it comes again. */
 export type KnownPacket = Pick<CreditedPacket, 'condition' | 'peerId' | 'incomingPaymentId' | 'value'>
 
-const BY_CONDITION = new Statement<{
+/** The columns of {@link knownPackets}. */
+export interface KnownPacketRow {
   readonly condition: string
   readonly peer_id: string
   readonly incoming_payment_id: string
   readonly value: string
-}>(
-  'find-received-packets',
-  Prisma.sql`
+}
+
+/** Fragment: selects the packets that were credited ({@link KnownPacketRow}) among those with `conditions`, which it takes in hexadecimal. */
+export const knownPackets = Prisma.sql`
   select condition, peer_id, incoming_payment_id, value::text from received_packet
    where condition = any (array(select decode(one, 'hex') from unnest(${placeholder('conditions')}::text[]) as one))`
-)
 
-/** Finds the packets with these conditions that were credited, by their conditions in hexadecimal. */
-export async function findReceivedPackets(
-  on: Queries,
-  conditions: readonly Buffer[]
-): Promise<ReadonlyMap<string, KnownPacket>> {
-  const rows = await BY_CONDITION.rows(on, { conditions: conditions.map((one) => one.toString('hex')) })
+const BY_CONDITION = new Statement<KnownPacketRow>('find-received-packet', knownPackets)
+
+/** Finds the packet with a condition that was credited. */
+export async function findReceivedPacket(on: Queries, condition: Buffer): Promise<KnownPacket | undefined> {
+  const rows = await BY_CONDITION.rows(on, { conditions: [condition.toString('hex')] })
+  return readKnownPackets(rows).get(condition.toString('hex'))
+}
+
+/** Reads rows of {@link knownPackets}, by their conditions in hexadecimal. */
+export function readKnownPackets(rows: readonly KnownPacketRow[]): ReadonlyMap<string, KnownPacket> {
   return new Map(
     rows.map((row) => {
       const condition = readBytes(row.condition)

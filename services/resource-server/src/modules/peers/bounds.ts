@@ -1,6 +1,6 @@
-import { placeholder, Statement } from '@open-payments-server/database'
+import { placeholder } from '@open-payments-server/database'
 import type { PeerLimits } from '../../domain/peer.js'
-import { Prisma, type Queries } from '../database.js'
+import { Prisma } from '../database.js'
 import { payableOf, receivableOf } from '../ledger/index.js'
 import { readLimit } from './row.js'
 
@@ -10,7 +10,8 @@ export interface PeerBounds extends Pick<PeerLimits, 'receivableLimitValue' | 'l
   readonly payableValue: bigint
 }
 
-interface BoundsRow {
+/** The columns of {@link peerBounds}. */
+export interface PeerBoundsRow {
   readonly id: string
   readonly receivable_limit_value: string | null
   readonly low_alert_value: string | null
@@ -18,26 +19,18 @@ interface BoundsRow {
   readonly payable_value: string
 }
 
-const BOUNDS = new Statement<BoundsRow>(
-  'get-bounds-of-peers',
-  Prisma.sql`
+/**
+ * Fragment: selects what decides how much more the peers with `peerIds` (UUID), which it takes, may owe ({@link PeerBoundsRow}): exact while
+ * their receivable accounts are locked, since what the provider owes them only falls where that was settled, which locks both.
+ */
+export const peerBounds = Prisma.sql`
   select p.id, p.receivable_limit_value::text, p.low_alert_value::text,
          ${receivableOf(Prisma.sql`p.receivable_account_id`)}::text as receivable_value,
          ${payableOf(Prisma.sql`p.payable_account_id`)}::text as payable_value
-    from peer p where p.id = any (${placeholder('ids')}::uuid[])`
-)
+    from peer p where p.id = any (${placeholder('peerIds')}::uuid[])`
 
-/**
- * Reads what decides how much more peers may owe: exact while their receivable accounts are locked, since what the provider owes
- * them only falls where that was settled, which locks both.
- *
- * @param ids ids (UUID) of peers
- */
-export async function readPeerBounds(
-  on: Queries,
-  ids: readonly string[]
-): Promise<ReadonlyMap<string, PeerBounds>> {
-  const rows = await BOUNDS.rows(on, { ids: [...ids] })
+/** Reads rows of {@link peerBounds}, by the ids of the peers. */
+export function readPeerBounds(rows: readonly PeerBoundsRow[]): ReadonlyMap<string, PeerBounds> {
   return new Map(
     rows.map((row) => [
       row.id,
