@@ -100,6 +100,14 @@ const decide = async (created: Answer, arrived: boolean) => {
   const condition = row?.condition.toString('base64url') ?? ''
   return peers.operate('decidePacket', { name, condition, arrived })
 }
+/** What was told of a payment: each event with what had been paid then. */
+const toldOf = async (created: Answer) => {
+  const rows = await world.database.query<{
+    type: string
+    change: { settled_debit_value: string } | null
+  }>('select type, change from event where subject_id = $1 order by number', [idOf(created).id])
+  return rows.map(({ type, change }) => [type, change?.settled_debit_value])
+}
 const sendingOf = async (url: string) => {
   const [row] = await world.database.query<{
     due_at: Date | null
@@ -365,20 +373,48 @@ describe('a payment that is under way', () => {
     })
   })
 
+  it('is told of when a part is delivered and the rest must wait', async () => {
+    ask(3_000n)
+    peer.packetLimitValue = 1_000n
+    let fulfilled = 0
+    peer.handle = async (_prepare, answer) => {
+      const later = { code: 'T00', triggeredBy: peer.ilpAddress, message: '', data: Buffer.alloc(0) }
+      if (fulfilled > 0) return { type: 'reject', ...later }
+      const reply = await answer()
+      if (reply.type === 'fulfill') fulfilled += 1
+      return reply
+    }
+    const created = await payQuote((await quote()).textAt('id'))
+    // Nothing more is delivered for so long that the attempt ends.
+    while ((await toldOf(created)).length < 2) {
+      aheadMs += 1_000
+      await delay(TICK_MS)
+    }
+    peer.handle = undefined
+    await world.whenEnded(created.textAt('id'))
+    while ((await toldOf(created)).length < 3) await delay(TICK_MS)
+    expect(await toldOf(created)).toEqual([
+      ['outgoing_payment.created', undefined],
+      ['outgoing_payment.partially_sent', '1000'],
+      ['outgoing_payment.completed', '3000']
+    ])
+  })
+
   it('goes on elsewhere when the process that sends it is gone', async () => {
     const id = ask(2_000n)
     const quoted = await quote()
     // This process cannot take it, and one that never comes back has.
+    const other = randomUUID()
     await world.database.query(
-      'alter table sending add constraint nobody_here check (leased_by is null) not valid'
+      `alter table sending add constraint nobody_here check (leased_by = '${other}') not valid`
     )
     const created = await payQuote(quoted.textAt('id'))
-    while ((await sendingOf(created.textAt('id'))) === undefined) await delay(10)
-    await world.database.query('alter table sending drop constraint nobody_here')
     await world.database.query(
-      `update sending set leased_by = $1, leased_until = now() + interval '1 second' where payment_id = $2`,
-      [randomUUID(), idOf(created).id]
+      `insert into sending (payment_id, peer_id, held_value, due_at, leased_by, leased_until)
+       select id, peer_id, send_max_value, now(), $1, now() + interval '1 second' from outgoing_payment where id = $2`,
+      [other, idOf(created).id]
     )
+    await world.database.query('alter table sending drop constraint nobody_here')
     expect((await world.whenEnded(created.textAt('id'))).at('sentAmount')).toEqual(usd(2_000))
     expect(peer.payment(id).receivedValue).toBe(2_000n)
   })
@@ -524,6 +560,8 @@ describe('a packet whose fate is unknown', () => {
     await decide(created, true)
     const path = created.textAt('id').slice(PUBLIC_URL.length)
     expect((await world.request('GET', path)).at('sentAmount')).toEqual(usd(1_000))
+    while ((await toldOf(created)).length < 2) await delay(TICK_MS)
+    expect((await toldOf(created)).at(-1)).toEqual(['outgoing_payment.partially_sent', '1000'])
     while ((await sendingOf(created.textAt('id')))?.due_at !== null) await delay(20)
     peer.handle = undefined
     await decide(created, true)

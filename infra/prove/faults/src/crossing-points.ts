@@ -2,9 +2,8 @@ import { type Crash, type CrashStep, kill, pass, type PaymentPoint, statementOf 
 import type { CrossingService } from './crossing-system.js'
 
 const sender = {
-  begin: statementOf('resource-server', /^commit of .*begin-sending-payments\b/s),
+  begin: statementOf('resource-server', /^begin-sending-payments\b/),
   saveGrant: statementOf('resource-server', /^save-provider-grant\b/),
-  lease: statementOf('resource-server', /^lease-payments-to-send\b/),
   write: statementOf('resource-server', /^write-packets\b/),
   postpone: statementOf('resource-server', /^postpone-sending\b/),
   end: statementOf('resource-server', /^end-sending\b/),
@@ -70,7 +69,6 @@ export const CROSSING_CRASHES: readonly CrossingCrash[] = [
     name: "sender's resource server, begun to send, not told so",
     steps: [killSender(sender.begin('after'))]
   },
-  { name: "sender's resource server, payments leased", steps: [killSender(sender.lease('after'))] },
   // The first packets.
   {
     name: "sender's resource server, about to write down packets",
@@ -138,6 +136,14 @@ export const CROSSING_CRASHES: readonly CrossingCrash[] = [
   {
     name: "sender's resource server, to go on later",
     steps: [killReceiver(receiver.credit('before')), killSender(sender.postpone('after'))]
+  },
+  {
+    name: "sender's resource server, gone on, about to write down packets",
+    steps: [
+      killReceiver(receiver.credit('before')),
+      pass(sender.postpone('after')),
+      killSender(sender.write('before'))
+    ]
   },
   // Ending.
   { name: "sender's resource server, about to end a payment", steps: [killSender(sender.end('before'))] },

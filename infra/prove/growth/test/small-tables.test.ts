@@ -14,7 +14,12 @@ const TIMEOUT_MS = 300_000
  * contains what was finished since the last vacuum.
  */
 const UNFINISHED: Readonly<Record<string, readonly string[]>> = {
-  outgoing_payment_pending_idx: ['claim-outgoing-payments', 'claim-payments-to-send', 'measure-payments'],
+  outgoing_payment_pending_idx: [
+    'begin-sending-payments',
+    'claim-outgoing-payments',
+    'claim-payments-to-send',
+    'measure-payments'
+  ],
   grant_reservation_undelivered_idx: ['claim-reservation-outcomes'],
   grant_reservation_undelivered_since_idx: ['claim-reservation-outcomes', 'measure-payments'],
   reservation_open_idx: ['measure-reservations'],

@@ -8,6 +8,8 @@ export const EVENT_TYPES = {
   'outgoing_payment.created': 'A client pays. Its money is on hold.',
   'outgoing_payment.awaiting_approval': 'It met a rule: the provider is to approve or decline it.',
   'outgoing_payment.processing': 'The provider approved it.',
+  'outgoing_payment.partially_sent':
+    'A part of it was delivered to another provider. The rest is sent later: `sentAmount` is what that part cost.',
   'outgoing_payment.completed': 'The receiver has all of it.',
   'outgoing_payment.failed': 'It ended otherwise: what was not sent is available again.',
   'refund.created':

@@ -46,6 +46,8 @@ export interface SendOrder {
   /** What the receiver is to get, in its asset. */
   readonly receiveValue: bigint
   readonly sending: SendingTerms
+  /** Whether it is certain that nothing was sent for it yet. */
+  readonly isNew: boolean
 }
 
 /** How an attempt to send a payment ended. */
@@ -58,15 +60,14 @@ export type SendResult =
       readonly deliveredValue: bigint
       /** Why it fails if it never goes on. */
       readonly reason: FailureReason
-      /** Whether this attempt delivered anything. */
-      readonly progressed: boolean
       /** Whether it is known of everything that was sent what became of it. */
       readonly isDecided: boolean
+      readonly progressed: boolean
     }
-  /** The signal was aborted. */
-  | { readonly kind: 'stopped' }
+  /** The signal was aborted. `progressed`: whether this attempt delivered anything. */
+  | { readonly kind: 'stopped'; readonly progressed: boolean }
   /** Of a part it is not known whether it arrived, and nothing else is to be done: people must find out. */
-  | { readonly kind: 'undecided' }
+  | { readonly kind: 'undecided'; readonly progressed: boolean }
 
 /** A way in which money leaves for receivers that are hosted elsewhere. */
 export interface OutgoingMethod {

@@ -81,8 +81,12 @@ export function outgoingPaymentEndsAtMs({ state }: Pick<OutgoingPayment, 'state'
 }
 
 /** The type of the last event of a payment, as its state tells: for those whose events are no longer kept. */
-export function lastOutgoingPaymentEvent({ state }: Pick<OutgoingPayment, 'state'>): EventType {
-  return state === 'pending' ? 'outgoing_payment.created' : `outgoing_payment.${state}`
+export function lastOutgoingPaymentEvent({
+  state,
+  settledDebitValue
+}: Pick<OutgoingPayment, 'state' | 'settledDebitValue'>): EventType {
+  if (state !== 'pending') return `outgoing_payment.${state}`
+  return settledDebitValue > 0n ? 'outgoing_payment.partially_sent' : 'outgoing_payment.created'
 }
 
 /** An outgoing payment on the wire (interface 2.4). */

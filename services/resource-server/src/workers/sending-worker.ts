@@ -1,22 +1,21 @@
+import { setMaxListeners } from 'node:events'
 import { type Logger, startWorker, type Worker } from '@open-payments-server/runtime'
 import type { BegunRound } from '../features/process-outgoing-payments/begin-sending.js'
 import type { SentPayments } from '../features/process-outgoing-payments/send-payments.js'
 import type { LeasedSending } from '../modules/outgoing-payments/index.js'
 
-/** Maximum number of payments that one transaction begins. */
-const BEGUN_MAX = 200
 /** Maximum number of payments that one process sends at a time: each waits for others most of the time. */
 const AT_A_TIME_MAX = 200
 
 /** What sending payments in the background needs. */
 export interface SendingWorkerDependencies {
-  /** Begins to send up to so many payments. */
-  readonly beginSending: (limit: number) => Promise<BegunRound>
+  /** Begins to send payments, of which this process has room for so many. */
+  readonly beginSending: (room: number) => Promise<BegunRound>
   readonly sentPayments: SentPayments
   readonly pollSeconds: number
   readonly logger: Logger
   readonly onBatchFailed?: (() => void) | undefined
-  /** Signals that there are outcomes to deliver, and events to publish. */
+  /** Signals that there are outcomes to deliver, or events to publish. */
   readonly onPaymentsEnded: () => void
 }
 
@@ -27,6 +26,7 @@ export interface SendingWorkerDependencies {
 export function createSendingWorker(dependencies: SendingWorkerDependencies): Worker {
   const { beginSending, sentPayments, logger, onPaymentsEnded } = dependencies
   const stopping = new AbortController()
+  setMaxListeners(AT_A_TIME_MAX, stopping.signal)
   const running = new Set<Promise<void>>()
 
   const attempt = async (payment: LeasedSending): Promise<void> => {
@@ -40,8 +40,10 @@ export function createSendingWorker(dependencies: SendingWorkerDependencies): Wo
   }
   const start = (payment: LeasedSending): void => {
     const attempting = attempt(payment).finally(() => {
+      const wasFull = running.size === AT_A_TIME_MAX
       running.delete(attempting)
-      worker.wake()
+      // What is due may have waited for room.
+      if (wasFull) worker.wake()
     })
     running.add(attempting)
   }
@@ -52,12 +54,13 @@ export function createSendingWorker(dependencies: SendingWorkerDependencies): Wo
     logger,
     onBatchFailed: dependencies.onBatchFailed,
     async runBatch() {
-      const { found, begun, ended } = await beginSending(BEGUN_MAX)
+      const { leased, ended, isMore } = await beginSending(AT_A_TIME_MAX - running.size)
       if (ended > 0) onPaymentsEnded()
+      leased.forEach(start)
       const room = AT_A_TIME_MAX - running.size
-      const taken = room === 0 ? [] : await sentPayments.take(room)
-      taken.forEach(start)
-      return (found === BEGUN_MAX && begun + ended > 0) || (room > 0 && taken.length === room)
+      const due = room === 0 ? [] : await sentPayments.take(room)
+      due.forEach(start)
+      return isMore || (room > 0 && due.length === room)
     }
   })
   return {

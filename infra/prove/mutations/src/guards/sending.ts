@@ -2,6 +2,7 @@ import type { Mutation, TestReference } from '../mutation.js'
 
 const SOURCE = 'services/resource-server/src'
 const BEGIN = `${SOURCE}/features/process-outgoing-payments/begin-sending.ts`
+const BOUNDS = `${SOURCE}/modules/peers/bounds.ts`
 const PRICE = `${SOURCE}/features/send-packets/price.ts`
 const PACKETS = `${SOURCE}/modules/interledger/sent-packets.ts`
 const SENDING = `${SOURCE}/modules/outgoing-payments/sending.ts`
@@ -41,6 +42,20 @@ export const SENDING_GUARDS: readonly Mutation[] = [
     text: 'if (room < sendMaxValue) {',
     broken: 'if (room < 0n) {',
     test: sending('waits while too much is owed to the peer already')
+  },
+  {
+    guard: 'a payment to a peer that may not be owed any amount is begun within its limit alone',
+    file: BOUNDS,
+    text: 'select payee.payable_limit_value is null from peer payee',
+    broken: 'select true from peer payee',
+    test: sending('waits while too much is owed to the peer already')
+  },
+  {
+    guard: 'a payment for which no money is held is not begun',
+    file: SENDING,
+    text: 'hold.id is not null and p.begin_until > ${NOW}',
+    broken: 'p.begin_until > ${NOW}',
+    test: sending('fails for want of money before anything is sent')
   },
   {
     guard: 'a payment whose terms no longer stand is not begun',

@@ -11,8 +11,13 @@ import {
   type UnknownPacket
 } from '../../modules/interledger/index.js'
 import { dispatchPosted } from '../../modules/ledger/index.js'
-import { progressed, sendingResumed, unleasedSending } from '../../modules/outgoing-payments/index.js'
-import { findSendingPeer, highLiquidityEvents } from '../../modules/peers/index.js'
+import {
+  partiallySentEvents,
+  progressed,
+  sendingResumed,
+  unleasedSending
+} from '../../modules/outgoing-payments/index.js'
+import { findSendingPeers, highLiquidityEvents } from '../../modules/peers/index.js'
 import type { PeerDependencies } from './dependencies.js'
 import { requirePeer } from './peers.js'
 
@@ -41,7 +46,9 @@ const DECIDE = new Statement<{ readonly known: boolean; readonly decided: boolea
   'decide-packet',
   Prisma.sql`
   with ${undecidedPacket}, ${unleasedSending}, ${packetDecided}, ${dispatchPosted}, ${sendingResumed},
-       ${progressed(deliveredWithDecided)}, ${appended(highLiquidityEvents)}
+       ${progressed(deliveredWithDecided)}, ${appended(
+         Prisma.sql`${highLiquidityEvents} union all ${partiallySentEvents}`
+       )}
   select exists (select 1 from undecided) as known, exists (select 1 from decided) as decided,
          (select count(*) from decided) = (select count(*) from resumed)
          and (select count(*) from dispatched) = (select count(*) from dispatch) as whole
@@ -72,7 +79,7 @@ export async function decidePacket(
 ): Promise<void> {
   const bytes = readCondition(condition)
   const { id: peerId } = await requirePeer(name, database)
-  const peer = await findSendingPeer(database, peerId)
+  const [peer] = await findSendingPeers(database, [peerId])
   if (peer === undefined) throw new Error(`peer ${name} is there and is not`)
   const nowMs = clock.now()
   const { known, decided } = await decide(database, {

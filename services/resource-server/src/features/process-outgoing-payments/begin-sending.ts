@@ -8,12 +8,16 @@ import type { Database, Queries } from '../../modules/database.js'
 import { lockAccounts, type ProviderAccountDirectory } from '../../modules/ledger/index.js'
 import {
   beginSending,
+  beginSendingAtOnce,
   type ClaimedSending,
   claimToSend,
-  readValuesBeingSent
+  type LeasedSending,
+  readValuesBeingSent,
+  type SendingClaim
 } from '../../modules/outgoing-payments/index.js'
 import { readPayableBounds } from '../../modules/peers/index.js'
 import { writeEndings } from './process-batch.js'
+import { LEASE_MS } from './send-payments.js'
 import { settleLeaving } from './settle-batch.js'
 
 /** For how long a peer that is owed too much is left alone, in milliseconds: its payments must not keep others from beginning. */
@@ -30,41 +34,67 @@ export interface BeginDependencies {
   readonly counters: Pick<PaymentCounters, 'countEnded'>
   /** Whether a freeze holds the pending payments that it is about. */
   readonly holdsFrozen: boolean
+  /** Id (UUID) of this process. */
+  readonly leasedBy: string
 }
 
 /** The result of a round. */
 export interface BegunRound {
-  /** Number of payments that were found, up to the limit. */
-  readonly found: number
-  readonly begun: number
+  /** Payments that this process sends from now on. */
+  readonly leased: readonly LeasedSending[]
   /** Number of those that ended, because they can no longer begin. */
   readonly ended: number
+  /** Whether there may be more that can begin. */
+  readonly isMore: boolean
 }
 
-/** Begins to send pending payments to receivers that are hosted elsewhere: up to a limit, the oldest first. */
-export function createBeginSending(dependencies: BeginDependencies): (limit: number) => Promise<BegunRound> {
+/**
+ * Begins to send pending payments to receivers that are hosted elsewhere, the oldest first.
+ *
+ * @returns begins some, of which this process may send up to `room`. Some may be due besides, for any process.
+ */
+export function createBeginSending(dependencies: BeginDependencies): (room: number) => Promise<BegunRound> {
+  const { database, clock, counters, holdsFrozen, leasedBy } = dependencies
   const full = new LRUCache<string, true>({ max: FULL_MAX, ttl: FULL_MS })
-  return async (limit) => {
-    const { begun, endings } = await begin({ limit, exceptPeers: [...full.keys()] }, dependencies, (peerId) =>
+  return async (room) => {
+    const nowMs = clock.now()
+    const exceptPeers = [...full.keys()]
+    const claim = { exceptPeers, holdsFrozen, nowMs }
+    const lease = { leasedBy, leasedUntilMs: nowMs + LEASE_MS }
+    const { found, hasOthers, begun } =
+      room === 0 ? NOTHING_AT_ONCE : await beginSendingAtOnce(database, { ...claim, ...lease, limit: room })
+    if (!hasOthers) return { leased: begun, ended: 0, isMore: found === room && begun.length > 0 }
+    const judged = await judge({ ...claim, limit: JUDGED_MAX }, dependencies, (peerId) =>
       full.set(peerId, true)
     )
-    for (const { settlement } of endings) dependencies.counters.countEnded(settlement.state)
-    return { ...begun, ended: endings.length }
+    for (const { settlement } of judged.endings) counters.countEnded(settlement.state)
+    const ended = judged.endings.length
+    const isMore = (found === room || judged.found === JUDGED_MAX) && begun.length + judged.begun + ended > 0
+    return { leased: begun, ended, isMore }
   }
 }
 
+/** When this process can send nothing now: others may. */
+const NOTHING_AT_ONCE = { found: 0, hasOthers: true, begun: [] } as const
+
+/** Maximum number of payments that one transaction judges. */
+const JUDGED_MAX = 200
+
+/** Begins payments within what their peers may be owed, and ends those that cannot begin. */
 // Payments are locked first, then accounts, as wherever money moves.
-function begin(
-  claim: { readonly limit: number; readonly exceptPeers: readonly string[] },
-  { database, clock, random, providerAccounts, holdsFrozen }: BeginDependencies,
+function judge(
+  claim: SendingClaim,
+  { database, clock, random, providerAccounts }: BeginDependencies,
   onFull: (peerId: string) => void
 ): Promise<{
-  readonly begun: Pick<BegunRound, 'found' | 'begun'>
+  /** Number of payments that were found, up to the limit. */
+  readonly found: number
+  readonly begun: number
   readonly endings: readonly { readonly settlement: Settlement }[]
 }> {
   return inTransaction(database, async (transaction: Queries) => {
-    const nowMs = clock.now()
-    const payments = await claimToSend(transaction, { ...claim, holdsFrozen, nowMs })
+    const { nowMs } = claim
+    const payments = await claimToSend(transaction, claim)
     const judged = payments.map((payment) => ({
       payment,
       settlement: hindrance(payment, claim.exceptPeers, nowMs)
@@ -80,7 +110,7 @@ function begin(
     const ready = judged.flatMap(({ payment, settlement }) => (settlement ? [] : [payment]))
     const begun = await withinLimits(transaction, ready, onFull)
     if (begun.length > 0) await beginSending(transaction, begun, nowMs)
-    return { begun: { found: payments.length, begun: begun.length }, endings: over }
+    return { found: payments.length, begun: begun.length, endings: over }
   })
 }
 

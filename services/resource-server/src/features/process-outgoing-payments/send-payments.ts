@@ -3,7 +3,7 @@ import type { Logger } from '@open-payments-server/runtime'
 import type { Clock } from '@open-payments-server/value-types/clock'
 import { newId, type Random } from '@open-payments-server/value-types/identifiers'
 import type { FailureReason } from '../../domain/failure-reasons.js'
-import type { OutgoingMethod } from '../../domain/outgoing-method.js'
+import type { OutgoingMethod, SendResult } from '../../domain/outgoing-method.js'
 import type { PaymentCounters } from '../../domain/payment-counters.js'
 import { type Settlement, settleSent } from '../../domain/settlement.js'
 import type { Database, Queries } from '../../modules/database.js'
@@ -40,6 +40,8 @@ export interface SendDependencies {
   readonly counters: Pick<PaymentCounters, 'countEnded'>
   /** Whether a freeze holds the pending payments that it is about. */
   readonly holdsFrozen: boolean
+  /** Id (UUID) of this process. */
+  readonly leasedBy: string
 }
 
 /** Sends payments that were begun. */
@@ -50,16 +52,15 @@ export interface SentPayments {
    * Makes an attempt, and ends the payment if it is over.
    *
    * @param signal ends the attempt: what is under way is waited for
-   * @returns whether the payment ended
+   * @returns whether there is something to tell: the payment ended, or a part of it was delivered
    */
   attempt(payment: LeasedSending, signal: AbortSignal): Promise<boolean>
 }
 
 /** Sends payments on behalf of one process. */
 export function createSentPayments(dependencies: SendDependencies): SentPayments {
-  const { database, clock, random, holdsFrozen } = dependencies
-  const leasedBy = newId(clock, random)
-  const end = createEnding(leasedBy, dependencies)
+  const { database, clock, holdsFrozen, leasedBy } = dependencies
+  const end = createEnding(dependencies)
   return {
     take(limit) {
       const nowMs = clock.now()
@@ -67,29 +68,34 @@ export function createSentPayments(dependencies: SendDependencies): SentPayments
     },
     async attempt(payment, signal) {
       const result = await dependencies.method.send({ ...payment, leasedBy }, signal)
-      const leased = { paymentId: payment.paymentId, leasedBy }
-      switch (result.kind) {
-        case 'ended':
-          return end({ paymentId: payment.paymentId, ...result })
-        case 'undecided':
-          await postponeSending(database, leased, { attempts: payment.attempts, dueAtMs: undefined })
-          return false
-        case 'stopped':
-          await postponeSending(database, leased, { attempts: payment.attempts, dueAtMs: clock.now() })
-          return false
-        case 'later': {
-          const attempts = result.progressed ? 0 : payment.attempts + 1
-          if (attempts >= ATTEMPTS_MAX && result.isDecided)
-            return end({ paymentId: payment.paymentId, ...result })
-          if (attempts >= ATTEMPTS_MAX) {
-            await postponeSending(database, leased, { attempts, dueAtMs: undefined })
-            return false
-          }
-          const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** Math.max(0, attempts - 1), PAUSE_MAX_MS)
-          await postponeSending(database, leased, { attempts, dueAtMs: clock.now() + pauseMs })
-          return false
-        }
-      }
+      const { paymentId } = payment
+      if (result.kind === 'ended') return end({ paymentId, ...result })
+      const next = nextAttempt(payment.attempts, result, clock.now())
+      if (next.attempts >= ATTEMPTS_MAX && result.kind === 'later' && result.isDecided)
+        return end({ paymentId, ...result })
+      const { progressed } = result
+      await postponeSending(database, { paymentId, leasedBy }, { ...next, progressed })
+      return progressed
+    }
+  }
+}
+
+/** Which attempt comes next, counted since the last one that delivered anything, and when; none does by itself where people must decide. */
+function nextAttempt(
+  attempts: number,
+  result: Exclude<SendResult, { readonly kind: 'ended' }>,
+  nowMs: number
+): { readonly attempts: number; readonly dueAtMs: number | undefined } {
+  switch (result.kind) {
+    case 'undecided':
+      return { attempts, dueAtMs: undefined }
+    case 'stopped':
+      return { attempts, dueAtMs: nowMs }
+    case 'later': {
+      const next = result.progressed ? 0 : attempts + 1
+      if (next >= ATTEMPTS_MAX) return { attempts: next, dueAtMs: undefined }
+      const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** Math.max(0, next - 1), PAUSE_MAX_MS)
+      return { attempts: next, dueAtMs: nowMs + pauseMs }
     }
   }
 }
@@ -106,10 +112,14 @@ interface Sent {
  *
  * @returns ends one: false when another process sends it now
  */
-function createEnding(
-  leasedBy: string,
-  { database, clock, random, providerAccounts, counters }: SendDependencies
-): (sent: Sent) => Promise<boolean> {
+function createEnding({
+  database,
+  clock,
+  random,
+  providerAccounts,
+  counters,
+  leasedBy
+}: SendDependencies): (sent: Sent) => Promise<boolean> {
   return writeTogether(async (sent: readonly Sent[]) => {
     const settlements = await inTransaction(database, async (transaction: Queries) => {
       const paymentIds = sent.map(({ paymentId }) => paymentId)

@@ -1,4 +1,7 @@
+import { createLookup } from '@open-payments-server/database'
 import type { OutgoingMethod } from '../../domain/outgoing-method.js'
+import { createForeignAssets } from '../../modules/ledger/index.js'
+import { findSendingPeers } from '../../modules/peers/index.js'
 import type { SendPacketsDependencies } from './dependencies.js'
 import { createPacketJournals } from './journal.js'
 import { price } from './price.js'
@@ -11,14 +14,19 @@ import { send } from './send.js'
  * @param dependencies.leaseMs for how long nobody else sends a payment after one of its packets was written down, in milliseconds
  */
 export function createInterledgerMethod(
-  dependencies: Omit<SendPacketsDependencies, 'rememberedReceivers' | 'journals'> & {
+  dependencies: Omit<
+    SendPacketsDependencies,
+    'rememberedReceivers' | 'journals' | 'findPeer' | 'ensureAsset'
+  > & {
     readonly leaseMs: number
   }
 ): OutgoingMethod {
   const context = {
     ...dependencies,
     rememberedReceivers: createRememberedReceivers(dependencies.clock),
-    journals: createPacketJournals(dependencies)
+    journals: createPacketJournals(dependencies),
+    ensureAsset: createForeignAssets(dependencies.database),
+    findPeer: createLookup((ids) => findSendingPeers(dependencies.database, ids))
   }
   return {
     price: (request) => price(request, context),

@@ -1,5 +1,6 @@
 import {
   isLess,
+  NO_PROGRESS,
   type PacketPath,
   pay,
   type PayEnd,
@@ -12,7 +13,7 @@ import type { FailureReason } from '../../domain/failure-reasons.js'
 import type { SendOrder, SendResult } from '../../domain/outgoing-method.js'
 import { roomOf } from '../../domain/receiver.js'
 import { readProgress } from '../../modules/interledger/index.js'
-import { findSendingPeer, type SendingPeer } from '../../modules/peers/index.js'
+import type { SendingPeer } from '../../modules/peers/index.js'
 import type { SendPacketsDependencies } from './dependencies.js'
 import { leastRate } from './path-rate.js'
 import { pathOver } from './peer-path.js'
@@ -35,9 +36,9 @@ export async function send(
   dependencies: SendPacketsDependencies
 ): Promise<SendResult> {
   const { database, logger } = dependencies
-  const progress = await readProgress(database, order.paymentId)
+  const progress = order.isNew ? NO_PROGRESS : await readProgress(database, order.paymentId)
   if (missingOf(order, progress) <= 0n) return over(progress, 'partially_delivered')
-  const peer = await findSendingPeer(database, order.sending.peerId)
+  const peer = await dependencies.findPeer(order.sending.peerId)
   if (peer === undefined) throw new Error(`no peer ${order.sending.peerId} of a payment that is sent to it`)
   const sending = { ...dependencies, path: await pathOver(peer, dependencies) }
   const found = await findWay({ order, progress, peer }, sending)
@@ -142,33 +143,39 @@ function isTooBad({ rate }: ProbedPath, order: SendOrder, progress: PaymentProgr
 function readEnd(end: PayEnd, before: PaymentProgress, after: PaymentProgress): SendResult {
   switch (end.outcome) {
     case 'complete':
-      return over(after, 'partially_delivered')
+      return over(after, 'partially_delivered', before)
     case 'spent':
-      return over(after, 'rate_changed')
+      return over(after, 'rate_changed', before)
     case 'closed':
-      return over(after, 'receiver_completed')
+      return over(after, 'receiver_completed', before)
     case 'rejected':
-      return over(after, 'receiver_unreachable')
+      return over(after, 'receiver_unreachable', before)
     case 'stalled':
       return TOO_LITTLE.has(end.code ?? '')
-        ? over(after, 'rate_changed')
+        ? over(after, 'rate_changed', before)
         : later(after, before, 'receiver_unreachable')
     case 'violated':
-      return { kind: 'undecided' }
+      return { kind: 'undecided', progressed: hasProgressed(after, before) }
     case 'stopped':
-      return { kind: 'stopped' }
+      return { kind: 'stopped', progressed: hasProgressed(after, before) }
   }
 }
 
 /** Nothing more is sent. A payment of which packets are unknown waits until they are decided. */
-function over(progress: PaymentProgress, reason: FailureReason): SendResult {
-  const { deliveredValue, unknownSentValue } = progress
-  return unknownSentValue > 0n ? { kind: 'undecided' } : { kind: 'ended', deliveredValue, reason }
+function over(after: PaymentProgress, reason: FailureReason, before = after): SendResult {
+  const { deliveredValue, unknownSentValue } = after
+  return unknownSentValue > 0n
+    ? { kind: 'undecided', progressed: hasProgressed(after, before) }
+    : { kind: 'ended', deliveredValue, reason }
 }
 
 /** What is left may be sent later. */
 function later(after: PaymentProgress, before: PaymentProgress, reason: FailureReason): SendResult {
   const { deliveredValue, unknownSentValue } = after
-  const progressed = deliveredValue > before.deliveredValue
+  const progressed = hasProgressed(after, before)
   return { kind: 'later', deliveredValue, reason, progressed, isDecided: unknownSentValue === 0n }
+}
+
+function hasProgressed(after: PaymentProgress, before: PaymentProgress): boolean {
+  return after.deliveredValue > before.deliveredValue
 }

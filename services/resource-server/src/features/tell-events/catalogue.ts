@@ -240,6 +240,10 @@ export const EVENT_CATALOGUE: EventCatalogue<EventType> = {
     example: withData(paying, { state: 'awaiting_approval', updatedAt: EARLIER })
   },
   'outgoing_payment.processing': { data: outgoingPayment, example: paying },
+  'outgoing_payment.partially_sent': {
+    data: outgoingPayment,
+    example: withData(paying, { sentAmount: usd('2010') })
+  },
   'outgoing_payment.completed': {
     data: outgoingPayment,
     example: withData(paying, { sentAmount: usd('5025') })

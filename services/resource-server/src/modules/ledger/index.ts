@@ -10,7 +10,7 @@ export {
   ASSET_OF_ACCOUNT,
   assetById,
   createAsset,
-  ensureAsset,
+  createForeignAssets,
   findAssetId,
   listAssets
 } from './assets.js'

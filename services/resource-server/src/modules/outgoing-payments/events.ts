@@ -26,6 +26,13 @@ export const approvedEvents = Prisma.sql`
          json_build_object('state', state, 'updated_at', updated_at) as change, updated_at as occurred_at
     from payment`
 
+/** Fragment: selects the events of the part `progressed`: of these payments a part was delivered, and the rest is sent later. */
+export const partiallySentEvents = Prisma.sql`
+  select 'outgoing_payment.partially_sent' as type, id as subject_id,
+         json_build_object('state', 'pending', 'updated_at', updated_at, 'settled_debit_value', settled_debit_value::text) as change,
+         updated_at as occurred_at
+    from progressed`
+
 /** Fragment: selects the events of the part `payment` of `ended`. */
 export const endedEvents = Prisma.sql`
   select 'outgoing_payment.' || state as type, id as subject_id,

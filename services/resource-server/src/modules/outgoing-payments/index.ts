@@ -1,7 +1,13 @@
 /** The life cycle of an outgoing payment: inserted, claimed, sent if its receiver is hosted elsewhere, ended. */
 export { approved, declined, deliveries } from './approval.js'
 export { inserted, type NewPayment, wanted, wantedPayments } from './create.js'
-export { approvedEvents, endedEvents, insertedEvents, readToldOutgoingPayments } from './events.js'
+export {
+  approvedEvents,
+  endedEvents,
+  insertedEvents,
+  partiallySentEvents,
+  readToldOutgoingPayments
+} from './events.js'
 export type { ListedPayment } from '../newest-payments.js'
 export {
   type Claim,
@@ -37,8 +43,10 @@ export {
 } from './refund.js'
 export {
   beginSending,
+  beginSendingAtOnce,
   type ClaimedSending,
   claimToSend,
+  type SendingClaim,
   endSending,
   findPaymentsElsewhere,
   leaseDue,

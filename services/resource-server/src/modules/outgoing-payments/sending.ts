@@ -1,8 +1,11 @@
 import { instantText, placeholder, Statement } from '@open-payments-server/database'
 import type { SendingTerms, SendOrder } from '../../domain/outgoing-method.js'
 import { Prisma, type Queries } from '../database.js'
+import { appended } from '../events/index.js'
 import { accountById, assetById, holdOf } from '../ledger/index.js'
+import { isOwedAnything } from '../peers/index.js'
 import { accountOf } from '../wallet-addresses/index.js'
+import { partiallySentEvents } from './events.js'
 import {
   type Claim,
   type ClaimedPayment,
@@ -44,10 +47,8 @@ const SENDING_JOINS = Prisma.sql`
 const NOW = Prisma.sql`${placeholder('now')}::timestamptz`
 
 // Those that a freeze holds are left out until they may no longer begin; so are those to peers that are owed too much already.
-const CLAIM = new Statement<ClaimedSendingRow>(
-  'claim-payments-to-send',
-  Prisma.sql`
-  select ${SENDING_COLUMNS}, freezing.holds as frozen
+const lockedToSend = (columns: Prisma.Sql): Prisma.Sql => Prisma.sql`
+  select ${columns}
     from outgoing_payment p ${SENDING_JOINS}
    where p.state = 'pending' and p.peer_id is not null
      and (select true from sending s where s.payment_id = p.id) is null
@@ -55,25 +56,31 @@ const CLAIM = new Statement<ClaimedSendingRow>(
    order by p.created_at, p.id
    limit ${placeholder('limit')}::integer
      for no key update of p skip locked`
+
+const CLAIM = new Statement<ClaimedSendingRow>(
+  'claim-payments-to-send',
+  lockedToSend(Prisma.sql`${SENDING_COLUMNS}, freezing.holds as frozen`)
 )
+
+/** Which pending payments to receivers that are hosted elsewhere to begin, of those that are not being sent. */
+export interface SendingClaim extends Pick<Claim, 'limit' | 'holdsFrozen' | 'nowMs'> {
+  /** Ids (UUID) of peers whose payments are left out until they may no longer begin. */
+  readonly exceptPeers: readonly string[]
+}
 
 /**
  * Locks pending payments to receivers that are hosted elsewhere and that are not being sent, the oldest first, until the transaction ends.
- *
- * @param claim.exceptPeers ids (UUID) of peers whose payments are left out until they may no longer begin
  */
 export async function claimToSend(
   transaction: Queries,
-  claim: Pick<Claim, 'limit' | 'holdsFrozen' | 'nowMs'> & { readonly exceptPeers: readonly string[] }
+  claim: SendingClaim
 ): Promise<readonly ClaimedSending[]> {
-  const { limit, holdsFrozen, exceptPeers, nowMs } = claim
-  const rows = await CLAIM.rows(transaction, {
-    limit,
-    holdsFrozen,
-    exceptPeers: [...exceptPeers],
-    now: instantText(nowMs)
-  })
+  const rows = await CLAIM.rows(transaction, claiming(claim))
   return rows.map(readClaimedSending)
+}
+
+function claiming({ limit, holdsFrozen, exceptPeers, nowMs }: SendingClaim) {
+  return { limit, holdsFrozen, exceptPeers: [...exceptPeers], now: instantText(nowMs) }
 }
 
 function readClaimedSending(row: ClaimedSendingRow): ClaimedSending {
@@ -136,7 +143,7 @@ export async function readValuesBeingSent(
 }
 
 const BEGIN = new Statement(
-  'begin-sending-payments',
+  'begin-sending-within-limits',
   Prisma.sql`
   insert into sending (payment_id, peer_id, held_value, due_at)
   select id, peer_id, send_max_value, ${NOW} from json_to_recordset(${placeholder('payments')}::json)
@@ -161,6 +168,60 @@ export async function beginSending(
     ),
     now: instantText(nowMs)
   })
+}
+
+const BEGIN_AT_ONCE = new Statement<LeasedRow & { readonly ready: boolean; readonly begun: boolean }>(
+  'begin-sending-payments',
+  Prisma.sql`
+  with pending as (
+    ${lockedToSend(Prisma.sql`
+      p.id, p.receiver, p.receive_value, p.receive_asset_id, p.peer_id, p.send_max_value, p.created_at,
+      hold.id is not null and p.begin_until > ${NOW} and ${isOwedAnything(Prisma.sql`p.peer_id`)} as ready`)}
+  ), begun as (
+    insert into sending (payment_id, peer_id, held_value, due_at, leased_by, leased_until)
+    select id, peer_id, send_max_value, ${NOW}, ${placeholder('leasedBy')}::uuid, ${placeholder('leasedUntil')}::timestamptz
+      from pending where ready
+    -- Another process may have begun it just before its payment was locked here.
+    on conflict (payment_id) do nothing
+    returning payment_id
+  )
+  select p.id, p.receiver, p.receive_value::text, p.peer_id, p.send_max_value::text, ra.code, ra.scale, 0 as attempts, p.ready,
+         begun.payment_id is not null as begun
+    from pending p left join begun on begun.payment_id = p.id ${assetById(Prisma.sql`p.receive_asset_id`, Prisma.sql`ra`)}
+   order by p.created_at, p.id`
+)
+
+/**
+ * Begins to send payments, and takes them for this process: those of which no more must be asked, because their senders' money is held,
+ * their terms stand, and the provider may owe their peers any amount.
+ */
+export async function beginSendingAtOnce(
+  on: Queries,
+  claim: SendingClaim & Lease
+): Promise<{
+  /** Number of payments that were found, up to the limit. */
+  readonly found: number
+  /** Whether there are some of which more must be asked. */
+  readonly hasOthers: boolean
+  readonly begun: readonly LeasedSending[]
+}> {
+  const rows = await BEGIN_AT_ONCE.rows(on, { ...claiming(claim), ...leasing(claim) })
+  return {
+    found: rows.length,
+    hasOthers: rows.some(({ ready }) => !ready),
+    begun: rows.filter(({ begun }) => begun).map((row) => ({ ...readLeased(row), isNew: true }))
+  }
+}
+
+/** Who takes a payment, and until when it is theirs alone. */
+export interface Lease {
+  /** Id (UUID) of the process. */
+  readonly leasedBy: string
+  readonly leasedUntilMs: number
+}
+
+function leasing({ leasedBy, leasedUntilMs }: Lease) {
+  return { leasedBy, leasedUntil: instantText(leasedUntilMs) }
 }
 
 /** A payment that this process sends now. */
@@ -199,31 +260,22 @@ const LEASE = new Statement<LeasedRow>(
 /** Takes payments whose next attempt is due, and that no other process sends now, for this one. Those that a freeze holds wait. */
 export async function leaseDue(
   on: Queries,
-  lease: {
-    readonly limit: number
-    readonly holdsFrozen: boolean
-    /** Id (UUID) of this process. */
-    readonly leasedBy: string
-    readonly leasedUntilMs: number
-    readonly nowMs: number
-  }
+  lease: Lease & { readonly limit: number; readonly holdsFrozen: boolean; readonly nowMs: number }
 ): Promise<readonly LeasedSending[]> {
-  const { limit, holdsFrozen, leasedBy, leasedUntilMs, nowMs } = lease
-  const rows = await LEASE.rows(on, {
-    limit,
-    holdsFrozen,
-    leasedBy,
-    leasedUntil: instantText(leasedUntilMs),
-    now: instantText(nowMs)
-  })
-  return rows.map((row) => ({
+  const { limit, holdsFrozen, nowMs } = lease
+  const rows = await LEASE.rows(on, { limit, holdsFrozen, ...leasing(lease), now: instantText(nowMs) })
+  return rows.map((row) => ({ ...readLeased(row), isNew: false }))
+}
+
+function readLeased(row: LeasedRow): Omit<LeasedSending, 'isNew'> {
+  return {
     paymentId: row.id,
     receiver: row.receiver,
     receiveAsset: { code: row.code, scale: row.scale },
     receiveValue: BigInt(row.receive_value),
     sending: readSending(row),
     attempts: row.attempts
-  }))
+  }
 }
 
 /** A condition on the row of a payment in `sending`: this process sends it. Takes `paymentId` and `leasedBy`. */
@@ -261,31 +313,39 @@ export const progressed = (deliveredInTotal: Prisma.Sql): Prisma.Sql => Prisma.s
               from (${deliveredInTotal}) delivered join outgoing_payment o on o.id = delivered.payment_id
              where delivered.value < o.receive_value) counted
      where p.id = counted.id and p.state::text = 'pending' and counted.value > p.settled_receive_value
-    returning p.id
+    returning p.id, p.updated_at, p.settled_debit_value
   )`
 
 const POSTPONE = new Statement(
   'postpone-sending',
   Prisma.sql`
-  update sending
-     set leased_by = null, leased_until = null, attempts = ${placeholder('attempts')}::integer,
-         due_at = ${placeholder('dueAt')}::timestamptz
-   where ${IS_LEASED}`
+  with postponed as (
+    update sending
+       set leased_by = null, leased_until = null, attempts = ${placeholder('attempts')}::integer,
+           due_at = ${placeholder('dueAt')}::timestamptz
+     where ${IS_LEASED}
+    returning payment_id
+  ), progressed as (
+    select p.id, p.updated_at, p.settled_debit_value from postponed join outgoing_payment p on p.id = postponed.payment_id
+     where ${placeholder('progressed')}::boolean
+  ), ${appended(partiallySentEvents)}
+  select count(*) from postponed`
 )
 
 /**
- * Ends the lease of a payment that is not over.
+ * Ends the lease of a payment that is not over, and tells what was delivered.
  *
  * @param next.dueAtMs when the next attempt begins; undefined: none does until packets are decided
+ * @param next.progressed whether anything was delivered since it was leased
  */
 export async function postponeSending(
   on: Queries,
   payment: { readonly paymentId: string; readonly leasedBy: string },
-  next: { readonly attempts: number; readonly dueAtMs: number | undefined }
+  next: { readonly attempts: number; readonly dueAtMs: number | undefined; readonly progressed: boolean }
 ): Promise<void> {
-  const { attempts, dueAtMs } = next
+  const { attempts, dueAtMs, progressed } = next
   const dueAt = dueAtMs === undefined ? null : instantText(dueAtMs)
-  await POSTPONE.rows(on, { ...payment, attempts, dueAt })
+  await POSTPONE.rows(on, { ...payment, attempts, dueAt, progressed })
 }
 
 /**

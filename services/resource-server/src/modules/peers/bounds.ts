@@ -29,6 +29,10 @@ export const peerBounds = Prisma.sql`
          ${payableOf(Prisma.sql`p.payable_account_id`)}::text as payable_value
     from peer p where p.id = any (${placeholder('peerIds')}::uuid[])`
 
+/** Fragment, a condition: whether the provider may owe the peer with an id any amount. */
+export const isOwedAnything = (id: Prisma.Sql): Prisma.Sql =>
+  Prisma.sql`(select payee.payable_limit_value is null from peer payee where payee.id = ${id})`
+
 /** Reads rows of {@link peerBounds}, by the ids of the peers. */
 export function readPeerBounds(rows: readonly PeerBoundsRow[]): ReadonlyMap<string, PeerBounds> {
   return new Map(

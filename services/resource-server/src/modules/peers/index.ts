@@ -2,7 +2,7 @@
  * Peers: other providers that payments come from over Interledger, what they present, how much they may owe, and what was settled
  * with them.
  */
-export { peerBounds, type PeerBounds, type PeerBoundsRow, readPeerBounds } from './bounds.js'
+export { isOwedAnything, peerBounds, type PeerBounds, type PeerBoundsRow, readPeerBounds } from './bounds.js'
 export { type PeerChange, rotatePeerToken, type TokenRotation, updatePeer } from './change.js'
 export { createPeer, type NewPeer } from './create.js'
 export { createPeerDirectory, type PacketPeer, type PeerDirectory, PEERS_REMEMBERED_MS } from './directory.js'
@@ -17,7 +17,7 @@ export {
 export { findPeer, listPeers, type PeerWithTokens, withTokens } from './read.js'
 export {
   findPeersTowards,
-  findSendingPeer,
+  findSendingPeers,
   type PayableBound,
   readPayableBounds,
   type SendingPeer

@@ -63,14 +63,14 @@ function prefixesOf(address: string): string[] {
 }
 
 const BY_ID = new Statement<SendingPeerRow>(
-  'find-peer-to-send',
-  Prisma.sql`select ${COLUMNS} from peer p ${JOINS} where p.id = ${placeholder('id')}::uuid`
+  'find-peers-to-send',
+  Prisma.sql`select ${COLUMNS} from peer p ${JOINS} where p.id = any (${placeholder('ids')}::uuid[])`
 )
 
-/** Finds the peer with an id (UUID). */
-export async function findSendingPeer(on: Queries, id: string): Promise<SendingPeer | undefined> {
-  const [row] = await BY_ID.rows(on, { id })
-  return row && readRow(row)
+/** Finds the peers with some ids (UUID). */
+export async function findSendingPeers(on: Queries, ids: readonly string[]): Promise<readonly SendingPeer[]> {
+  const rows = await BY_ID.rows(on, { ids: [...ids] })
+  return rows.map(readRow)
 }
 
 function readRow(row: SendingPeerRow): SendingPeer {
