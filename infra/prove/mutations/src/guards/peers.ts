@@ -85,8 +85,8 @@ export const PEER_GUARDS: readonly Mutation[] = [
   {
     guard: 'replicas together take no peer above what it may owe',
     file: CREDITS,
-    text: 'await lockAccounts(transaction, [...accountIds])',
-    broken: '',
+    text: "array(select receiver_account_id from receiver) || ${placeholder('peerAccountIds')}::uuid[]",
+    broken: 'array(select receiver_account_id from receiver)',
     test: crediting('packets to different payments never take a peer above what it may owe')
   },
   {
