@@ -85,8 +85,8 @@ export const PEER_GUARDS: readonly Mutation[] = [
   {
     guard: 'replicas together take no peer above what it may owe',
     file: CREDITS,
-    text: "array(select receiver_account_id from receiver) || ${placeholder('peerAccountIds')}::uuid[]",
-    broken: 'array(select receiver_account_id from receiver)',
+    text: '\n   where (select count(*) from locked_account) > 0',
+    broken: '',
     test: crediting('packets to different payments never take a peer above what it may owe')
   },
   {
