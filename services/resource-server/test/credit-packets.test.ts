@@ -110,9 +110,17 @@ describe('at two replicas', () => {
     const packets: Buffer[] = []
     for (let count = 0; count < 30; count += 1)
       packets.push(await packetTo(peer, await world.createReceiver(), 7n))
-    const answers = await Promise.all(
-      packets.map((packet, index) => (index % 2 === 0 ? peer : peer.at(replica)).post(packet))
-    )
+    // Both replicas are about to find out what the peer owes when they may.
+    const { posted } = await world.database.inTransaction(async (query) => {
+      await query(
+        'select 1 from account where id = (select receivable_account_id from peer where name = $1) for update',
+        [peer.name]
+      )
+      const all = packets.map((packet, index) => (index % 2 === 0 ? peer : peer.at(replica)).post(packet))
+      await whenLocked(world.database.query, 2)
+      return { posted: Promise.all(all) }
+    })
+    const answers = await posted
     expect(answers.filter((answer) => codeOf(answer) === 'fulfill')).toHaveLength(14)
     expect(await owedBy(peer)).toBe('98')
   })
