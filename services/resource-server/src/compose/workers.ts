@@ -9,6 +9,7 @@ import { newId } from '@open-payments-server/value-types/identifiers'
 import { deliveredNumber, purgeAttempts } from '@open-payments-server/webhooks'
 import { type FailedBatchCounter, EXPIRING_KINDS } from '../domain/counters.js'
 import type { EventType } from '../domain/event-types.js'
+import type { PaymentTerms } from '../domain/outgoing-payment.js'
 import type { PaymentCounters } from '../domain/payment-counters.js'
 import type { OutgoingMethod } from '../domain/outgoing-method.js'
 import { createBeginSending } from '../features/process-outgoing-payments/begin-sending.js'
@@ -99,9 +100,9 @@ export function startWorkers(
   }
   if (holdsFrozen) startHolding(context, database, ports, onUnfrozen)
   startSweeping(context, { ...delivering, ...failing('sweeping'), holdsFrozen, onReservationEnded })
-  const onPaymentCreated = (): void => {
-    processing.wake()
-    sending?.wake()
+  const onPaymentCreated = (terms?: Pick<PaymentTerms, 'sending'>): void => {
+    if (terms?.sending === undefined) processing.wake()
+    if (terms === undefined || terms.sending !== undefined) sending?.wake()
     onEventsAppended()
   }
   return { onPaymentCreated, onReservationEnded, onEventsAppended }

@@ -57,8 +57,8 @@ export interface CreateOutgoingPaymentDependencies {
   readonly urls: ResourceUrls
   readonly clock: Clock
   readonly logger: Logger
-  /** Signals that there is a payment to process. */
-  readonly onPaymentCreated: () => void
+  /** Signals that there is a payment to process: with these terms, or of any kind. */
+  readonly onPaymentCreated: (terms?: Pick<PaymentTerms, 'sending'>) => void
   /** Signals that there is an outcome to deliver to the auth server. */
   readonly onReservationEnded: () => void
   readonly counters: Pick<PaymentCounters, 'countCreated' | 'countGivenUp'>
@@ -257,7 +257,7 @@ async function persist(
   switch (result.kind) {
     case 'persisted':
       context.counters.countCreated('outgoing-payment')
-      context.onPaymentCreated()
+      context.onPaymentCreated(terms)
       return {
         id: paymentId,
         walletAddressUrl: walletAddress.url,
