@@ -489,6 +489,23 @@ describe('a payment that is under way', () => {
     expect((await world.whenEnded(second.textAt('id'))).at('sentAmount')).toEqual(usd(100))
   })
 
+  it('fails as unreachable when its terms no longer stand and too much is still owed to the peer', async () => {
+    ask()
+    const limit = (payableLimitValue: string) =>
+      peers.operate('updatePeer', { name, payableLimitValue, routes: undefined })
+    await limit('0')
+    const created = await world.pay(provider.url, 100)
+    // Longer than the peer is left alone for.
+    await delay(1_500)
+    await world.database.query(
+      `update outgoing_payment set begin_until = now() - interval '1 second' where id = $1`,
+      [idOf(created).id]
+    )
+    await world.whenEnded(created.textAt('id'))
+    await limit('')
+    expect(await reasonOf(idOf(created))).toMatchObject({ failure_reason: 'receiver_unreachable' })
+  })
+
   it('is not begun any more when its terms no longer stand', async () => {
     ask(500n)
     const { created, approve } = await awaitingApproval()

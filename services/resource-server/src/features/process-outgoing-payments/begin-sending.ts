@@ -95,10 +95,12 @@ function judge(
   return inTransaction(database, async (transaction: Queries) => {
     const { nowMs } = claim
     const payments = await claimToSend(transaction, claim)
-    const judged = payments.map((payment) => ({
-      payment,
-      settlement: hindrance(payment, claim.exceptPeers, nowMs)
-    }))
+    const late = payments.filter(({ beginUntilMs }) => beginUntilMs <= nowMs)
+    const room = await readRoom(
+      transaction,
+      late.map(({ sending }) => sending.peerId)
+    )
+    const judged = payments.map((payment) => ({ payment, settlement: hindrance(payment, room, nowMs) }))
     const over = judged.flatMap(({ payment, settlement }) => (settlement ? [{ payment, settlement }] : []))
     if (over.length > 0) {
       const provider = await providerAccounts.find(
@@ -114,15 +116,21 @@ function judge(
   })
 }
 
-/** How a payment ends that cannot begin; undefined if it can. */
+/**
+ * How a payment ends that cannot begin; undefined if it can.
+ *
+ * @param room how much more the peers of those that are late may be owed, by their ids
+ */
 function hindrance(
   { held, frozen, beginUntilMs, sending }: ClaimedSending,
-  fullPeers: readonly string[],
+  room: ReadonlyMap<string, bigint>,
   nowMs: number
 ): Settlement | undefined {
   if (!held) return insufficientFunds()
   if (beginUntilMs > nowMs) return undefined
-  return frozen ? frozenTooLong() : notBegun(fullPeers.includes(sending.peerId))
+  if (frozen) return frozenTooLong()
+  const left = room.get(sending.peerId)
+  return notBegun(left !== undefined && left < sending.sendMaxValue)
 }
 
 /**
@@ -145,14 +153,11 @@ async function withinLimits(
     limited.map(([, { payableAccountId }]) => payableAccountId)
   )
   // Read again under the locks.
-  const limitedIds = limited.map(([id]) => id)
-  const bounds = await readPayableBounds(transaction, limitedIds)
-  const sent = await readValuesBeingSent(transaction, limitedIds)
   const left = new Map(
-    [...bounds].map(([id, { limitValue = 0n, payableValue }]) => [
-      id,
-      limitValue - payableValue - (sent.get(id) ?? 0n)
-    ])
+    await readRoom(
+      transaction,
+      limited.map(([id]) => id)
+    )
   )
   return payments.filter(({ sending: { peerId, sendMaxValue } }) => {
     const room = left.get(peerId)
@@ -164,4 +169,19 @@ async function withinLimits(
     left.set(peerId, room - sendMaxValue)
     return true
   })
+}
+
+/** How much more may be sent to peers (UUID), by their ids, whatever arrives of what is being sent. Those without a limit are missing. */
+async function readRoom(
+  transaction: Queries,
+  peerIds: readonly string[]
+): Promise<ReadonlyMap<string, bigint>> {
+  if (peerIds.length === 0) return new Map()
+  const bounds = await readPayableBounds(transaction, [...new Set(peerIds)])
+  const sent = await readValuesBeingSent(transaction, [...bounds.keys()])
+  return new Map(
+    [...bounds].flatMap(([id, { limitValue, payableValue }]) =>
+      limitValue === undefined ? [] : [[id, limitValue - payableValue - (sent.get(id) ?? 0n)]]
+    )
+  )
 }
