@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { APPROVAL_TIMEOUT_SECONDS, type Freezable, type ModelRule, OWNERS } from './money-model.js'
+import type { Manner } from './money-model-peers.js'
 import type { Choice, ChoicesTogether, MoneyWorld, Pick } from './money-world.js'
 
 /** The commands that fast-check combines. The world is both its model and its real system: each command acts on both. */
@@ -58,9 +59,32 @@ const withdraw = chosen('withdraw', { owner, value })
 const freeze = chosen('freeze', { of: freezable, freezes: fc.constantFrom(true, false, false, false) })
 const advance = chosen('advance', {
   seconds: fc.oneof(
-    { arbitrary: fc.integer({ min: 1, max: 120 }), weight: 2 },
-    { arbitrary: fc.constantFrom(APPROVAL_TIMEOUT_SECONDS, 61, 1_300), weight: 1 }
+    { arbitrary: fc.integer({ min: 1, max: 120 }), weight: 3 },
+    { arbitrary: fc.constantFrom(APPROVAL_TIMEOUT_SECONDS, 61, 81, 81, 1_300), weight: 2 }
   )
+})
+
+const manner: fc.Arbitrary<Manner> = fc.record({
+  splits: fc.boolean(),
+  then: fc.constantFrom(
+    ...(['takes', 'takes', 'takes', 'closes', 'rejects'] as const),
+    ...(['loses answers', 'loses answers', 'loses packets', 'loses packets', 'is down'] as const)
+  )
+})
+const who = fc.constantFrom('they', 'we')
+const payElsewhere = chosen('pay elsewhere', { owner, debit: value })
+const packet = chosen('packet', {
+  to: which,
+  value: fc.oneof(
+    { arbitrary: fc.bigInt({ min: 1n, max: 300n }), weight: 5 },
+    { arbitrary: fc.bigInt({ min: 1n, max: 1_200n }), weight: 1 }
+  )
+})
+const packetAgain = chosen('packet again', { of: which })
+const decidePacket = chosen('decide packet', { of: which })
+const bound = chosen('bound', {
+  who,
+  room: fc.option(fc.bigInt({ min: 0n, max: 1_000n }), { nil: undefined, freq: 2 })
 })
 
 const choice: fc.Arbitrary<Choice> = fc.oneof(
@@ -73,12 +97,19 @@ const choice: fc.Arbitrary<Choice> = fc.oneof(
   { arbitrary: refund, weight: 8 },
   { arbitrary: refundAgain, weight: 3 },
   { arbitrary: freeze, weight: 9 },
-  { arbitrary: advance, weight: 4 },
+  { arbitrary: advance, weight: 8 },
   { arbitrary: chosen('repeat', { of: which }), weight: 3 },
   { arbitrary: chosen('rule', { rule }), weight: 7 },
   { arbitrary: chosen('unrule', { of: which }), weight: 2 },
   { arbitrary: chosen('deposit', { owner, value }), weight: 2 },
-  { arbitrary: withdraw, weight: 2 }
+  { arbitrary: withdraw, weight: 2 },
+  { arbitrary: payElsewhere, weight: 14 },
+  { arbitrary: packet, weight: 8 },
+  { arbitrary: packetAgain, weight: 3 },
+  { arbitrary: decidePacket, weight: 25 },
+  { arbitrary: chosen('manner', { manner }), weight: 6 },
+  { arbitrary: bound, weight: 2 },
+  { arbitrary: chosen('settle', { who, percent }), weight: 3 }
 )
 
 const newest: fc.Arbitrary<Pick> = fc.constant(0)
@@ -96,9 +127,13 @@ const ofNewest = {
   )
 }
 
-/** A rule about first payees reads what was paid so far, and a client's freeze is waited for by what it changes: both come alone. */
+/**
+ * A rule about first payees reads what was paid so far, and a client's freeze is waited for by what it changes: both come alone. So does what
+ * changes how the peer treats packets, which may be under way.
+ */
 function canBeTogether(one: Choice): boolean {
-  return one.kind !== 'rule' && one.kind !== 'unrule' && !(one.kind === 'freeze' && one.of === 'client')
+  const isAlone = one.kind === 'rule' || one.kind === 'unrule' || one.kind === 'manner'
+  return !isAlone && !(one.kind === 'freeze' && one.of === 'client')
 }
 
 const lateMs = fc.integer({ min: 0, max: LATE_MAX_MS })
@@ -108,7 +143,9 @@ const together: fc.Arbitrary<ChoicesTogether> = fc.oneof(
   ...[
     ofNewest.decisions,
     ofNewest.refunds,
-    fc.oneof(freeze, pay, payBack),
+    fc.oneof(freeze, pay, payBack, payElsewhere),
+    fc.oneof(packet, packetAgain, pay, complete, freeze),
+    fc.oneof(payElsewhere, bound, decidePacket, packet),
     fc.oneof(pay, approve, complete, withdraw),
     choice
   ].map((of) =>

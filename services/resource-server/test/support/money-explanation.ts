@@ -21,6 +21,12 @@ export function explain(
   return new Search(seen).from(model, answered, undefined)
 }
 
+/** The incoming payment that received something last, and from whom: what one batch brings it is told as one. */
+interface LastReceipt {
+  readonly incoming: number
+  readonly from: 'here' | 'peer'
+}
+
 /** A search through all orders. Where several lead to the same state, what follows is searched once. */
 class Search {
   readonly #seen: Shown
@@ -34,13 +40,13 @@ class Search {
   from(
     model: MoneyModel,
     answered: readonly Answered[],
-    settledBefore: number | undefined
+    last: LastReceipt | undefined
   ): MoneyModel | undefined {
-    const state = JSON.stringify([model.known, answered, settledBefore], (_, value: unknown) =>
+    const state = JSON.stringify([model.known, answered, last], (_, value: unknown) =>
       typeof value === 'bigint' ? `${String(value)}n` : value
     )
     if (this.#futile.has(state)) return undefined
-    const found = this.#search(model, answered, settledBefore)
+    const found = this.#search(model, answered, last)
     if (found === undefined) this.#futile.add(state)
     return found
   }
@@ -48,33 +54,51 @@ class Search {
   #search(
     model: MoneyModel,
     answered: readonly Answered[],
-    settledBefore: number | undefined
+    last: LastReceipt | undefined
   ): MoneyModel | undefined {
     const seen = this.#seen
     for (const [index, { operation, answer }] of answered.entries()) {
-      const next = model.copy()
-      if (!next.do(operation).includes(answer)) continue
-      const found = this.from(next, answered.toSpliced(index, 1), undefined)
-      if (found !== undefined) return found
+      for (const together of canBeOneBatch(receiptOf(model, operation), last)) {
+        const next = model.copy()
+        if (!next.do(operation, together).includes(answer)) continue
+        const receipt = receiptOf(next, operation)
+        const isCredited = receipt !== undefined && hasMore(next, model, receipt.incoming)
+        const found = this.from(next, answered.toSpliced(index, 1), isCredited ? receipt : undefined)
+        if (found !== undefined) return found
+      }
     }
     for (const number of model.overdue()) {
-      const next = model.copy()
-      next.timeOut(number)
-      const found = endsAsSeen(next, number, seen) && this.from(next, answered, undefined)
+      const found = this.#after(model, number, answered, (next) => next.timeOut(number))
+      if (found) return found
+    }
+    for (const number of model.sendable()) {
+      const found = this.#after(model, number, answered, (next) => next.send(number))
       if (found) return found
     }
     for (const number of model.processable()) {
-      for (const together of isToSame(model, number, settledBefore) ? [false, true] : [false]) {
-        const next = model.copy()
-        next.settle(number, together)
-        const found = endsAsSeen(next, number, seen) && this.from(next, answered, number)
+      for (const together of canBeOneBatch(settlingOf(model, number), last)) {
+        const found = this.#after(model, number, answered, (next) => next.settle(number, together))
         if (found) return found
       }
     }
-    const isQuiet = answered.length + model.overdue().length + model.processable().length === 0
+    const isQuiet = answered.length + stepsOf(model) === 0
     if (!isQuiet) return undefined
     model.tellExpiries()
     return isDeepStrictEqual(model.show(), seen) ? model : undefined
+  }
+
+  /** What follows a step of a payment, unless that ends it otherwise than it is seen to have ended. */
+  #after(
+    model: MoneyModel,
+    number: number,
+    answered: readonly Answered[],
+    step: (next: MoneyModel) => void
+  ): MoneyModel | undefined {
+    const next = model.copy()
+    step(next)
+    return endsAsSeen(next, number, this.#seen)
+      ? this.from(next, answered, settlingOf(next, number))
+      : undefined
   }
 }
 
@@ -86,23 +110,55 @@ export function expectInOrder(
   const model = before.copy()
   const answers = operations.map((operation) => {
     const possible = model.do(operation)
-    for (const number of model.overdue()) model.timeOut(number)
-    for (const number of model.processable()) model.settle(number)
+    while (stepsOf(model) > 0) {
+      for (const number of model.overdue()) model.timeOut(number)
+      for (const number of model.sendable()) model.send(number)
+      for (const number of model.processable()) model.settle(number)
+    }
     return possible
   })
   model.tellExpiries()
   return { answers, shown: model.show() }
 }
 
+/** Number of payments with which something is to be done. */
+function stepsOf(model: MoneyModel): number {
+  return model.overdue().length + model.sendable().length + model.processable().length
+}
+
 /** Whether a payment has ended as it is seen: what ended does not change, so nothing else needs to be tried otherwise. */
 function endsAsSeen(model: MoneyModel, number: number, seen: Shown): boolean {
   const { state, reason, sent } = model.payment(number)
-  return isDeepStrictEqual(seen.payments[number]?.slice(0, 3), [state, reason, sent])
+  const isOver = state === 'completed' || state === 'failed'
+  return !isOver || isDeepStrictEqual(seen.payments[number]?.slice(0, 3), [state, reason, sent])
 }
 
-/** Whether both payments deliver something to one receiver. */
-function isToSame(model: MoneyModel, number: number, before: number | undefined): boolean {
-  if (before === undefined) return false
-  const { incoming, delivered } = model.payment(before)
-  return delivered > 0n && model.payment(number).incoming === incoming
+/** What a payment brings or brought an incoming payment here, if anything. */
+function settlingOf(model: MoneyModel, number: number): LastReceipt | undefined {
+  const { incoming, state, delivered } = model.payment(number)
+  const isNothing = incoming === undefined || (state !== 'pending' && delivered === 0n)
+  return isNothing ? undefined : { incoming, from: 'here' }
+}
+
+/** What a packet brings an incoming payment here, if it is credited now. */
+function receiptOf({ known }: MoneyModel, operation: Operation): LastReceipt | undefined {
+  const number =
+    operation.kind === 'packet'
+      ? operation.number
+      : operation.kind === 'packet again'
+        ? operation.packet
+        : undefined
+  const packet = number === undefined ? undefined : known.peering.packets[number]
+  const incoming = operation.kind === 'packet' ? operation.incoming : packet?.incoming
+  return incoming === undefined ? undefined : { incoming, from: 'peer' }
+}
+
+/** Whether an incoming payment has received more in one state than in another. */
+function hasMore(now: MoneyModel, before: MoneyModel, incoming: number): boolean {
+  return now.receiver(incoming).received > before.receiver(incoming).received
+}
+
+/** Whether what is received may be in one batch with what was received before, or not. */
+function canBeOneBatch(next: LastReceipt | undefined, last: LastReceipt | undefined): readonly boolean[] {
+  return next !== undefined && isDeepStrictEqual(next, last) ? [false, true] : [false]
 }

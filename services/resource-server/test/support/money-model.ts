@@ -1,9 +1,24 @@
+import {
+  attempt,
+  beginPeering,
+  fits,
+  isDecidable,
+  type Manner,
+  newSending,
+  oweThem,
+  oweUs,
+  type Peering,
+  refusalsOfPacket,
+  type Sending
+} from './money-model-peers.js'
+
 /** Who has an account and a wallet address: alice and bob in USD, carol in EUR. */
 export const OWNERS = ['alice', 'bob', 'carol'] as const
 export type Owner = (typeof OWNERS)[number]
 
 /** How long a payment awaits approval. */
 export const APPROVAL_TIMEOUT_SECONDS = 600
+const BUSY = 'its payment is being sent now: try again in a moment'
 /** How long after its end an expiry is told. */
 const TOLD_AFTER_MS = 60_000
 
@@ -36,6 +51,13 @@ export type Operation =
       /** The payment that it refunds. */
       readonly refundOf: number | undefined
     }
+  /** A payment to a new receiver at the other provider, in dollars. */
+  | {
+      readonly kind: 'pay elsewhere'
+      readonly number: number
+      readonly owner: Owner
+      readonly debit: bigint
+    }
   /** The request of a payment again. */
   | { readonly kind: 'repeat'; readonly payment: number }
   | { readonly kind: 'approve' | 'decline'; readonly payment: number }
@@ -51,6 +73,22 @@ export type Operation =
   | { readonly kind: 'rule'; readonly number: number; readonly rule: ModelRule }
   | { readonly kind: 'unrule'; readonly rule: number }
   | { readonly kind: 'advance'; readonly seconds: number }
+  /** A packet of the peer. */
+  | {
+      readonly kind: 'packet'
+      readonly number: number
+      readonly incoming: number
+      readonly value: bigint
+    }
+  | { readonly kind: 'packet again'; readonly packet: number }
+  /** What the peer does with packets from now on. */
+  | { readonly kind: 'manner'; readonly manner: Manner }
+  /** What became of a packet whose answer was lost, as the peer's books say. */
+  | { readonly kind: 'decide packet'; readonly payment: number; readonly arrived: boolean }
+  /** What the peer may owe, or may be owed. */
+  | { readonly kind: 'bound'; readonly who: 'they' | 'we'; readonly maximum: bigint | undefined }
+  /** Who pays what is owed. */
+  | { readonly kind: 'settle'; readonly who: 'they' | 'we'; readonly value: bigint }
 
 interface Account {
   balance: bigint
@@ -71,7 +109,10 @@ type Decision = 'approved' | 'declined' | 'timed_out'
 
 interface Payment {
   readonly owner: Owner
-  readonly incoming: number
+  /** undefined if its receiver is at the other provider. */
+  readonly incoming: number | undefined
+  /** undefined unless its receiver is at the other provider. */
+  readonly sending: Sending | undefined
   readonly debit: bigint
   readonly fee: bigint
   readonly receive: bigint
@@ -114,6 +155,7 @@ interface State {
   readonly incoming: Record<number, Incoming>
   readonly payments: Record<number, Payment>
   readonly refunds: Record<number, Refund>
+  readonly peering: Peering
   readonly events: Record<string, string[]>
 }
 
@@ -129,6 +171,12 @@ export interface Shown {
   readonly decisions: Readonly<Record<number, string>>
   /** State, what was taken, what was returned, and what of the fee. */
   readonly refunds: Readonly<Record<number, readonly [string, bigint, bigint, bigint]>>
+  /** What the peer owes, and what it is owed. */
+  readonly peer: readonly [bigint, bigint]
+  /** Pending payments elsewhere: whether they are begun, attempts without a fulfillment, what may have arrived, and whether an attempt is made. */
+  readonly sending: Readonly<Record<number, readonly [boolean, number, bigint, boolean]>>
+  /** What receivers at the other provider have, by payment. */
+  readonly elsewhere: Readonly<Record<number, bigint>>
   readonly events: Readonly<Record<string, readonly string[]>>
 }
 
@@ -150,7 +198,7 @@ export class MoneyModel {
   static begin(nowMs: number, balance: bigint, holdsFrozen: boolean): MoneyModel {
     const account = (): Account => ({ balance, frozen: false, addressFrozen: false })
     const accounts = { alice: account(), bob: account(), carol: account() }
-    const lists = { rules: {}, incoming: {}, payments: {}, refunds: {}, events: {} }
+    const lists = { rules: {}, incoming: {}, payments: {}, refunds: {}, peering: beginPeering(), events: {} }
     return new MoneyModel({ nowMs, clientFrozen: false, accounts, ...lists }, holdsFrozen)
   }
 
@@ -166,9 +214,10 @@ export class MoneyModel {
   /**
    * Does an operation.
    *
+   * @param together whether a packet is credited in one batch with the one before, which went to the same receiver: they are told as one
    * @returns the answers that it may have: several refusals where it is wrong in several ways
    */
-  do(operation: Operation): readonly string[] {
+  do(operation: Operation, together = false): readonly string[] {
     const state = this.#state
     switch (operation.kind) {
       case 'deposit':
@@ -184,6 +233,8 @@ export class MoneyModel {
         return this.#complete(operation.incoming)
       case 'pay':
         return this.#pay(operation)
+      case 'pay elsewhere':
+        return this.#payElsewhere(operation)
       case 'repeat':
         return [state.clientFrozen ? 'client frozen' : `created ${String(operation.payment)}`]
       case 'approve':
@@ -203,6 +254,13 @@ export class MoneyModel {
       case 'advance':
         state.nowMs += operation.seconds * 1_000
         return ['done']
+      case 'packet':
+        state.peering.packets[operation.number] = { ...operation, credited: false }
+        return this.#receivePacket(operation.number, together)
+      case 'packet again':
+        return this.#receivePacket(operation.packet, together)
+      default:
+        return this.#dealWithPeer(operation)
     }
   }
 
@@ -214,8 +272,43 @@ export class MoneyModel {
   /** Pending payments that are not on hold. */
   processable(): readonly number[] {
     return this.#paymentsWhere(
-      (payment) => payment.state === 'pending' && !(this.#isFrozen(payment) && this.#isOpen(payment.incoming))
+      (payment) =>
+        payment.state === 'pending' &&
+        payment.incoming !== undefined &&
+        !(this.#isFrozen(payment) && this.#isOpen(payment.incoming))
     )
+  }
+
+  /** Pending payments elsewhere that are now begun, attempted or given up. */
+  sendable(): readonly number[] {
+    const { nowMs } = this.#state
+    return this.#paymentsWhere((payment) => {
+      const { sending } = payment
+      if (payment.state !== 'pending' || sending === undefined) return false
+      const isHeld = this.#isFrozen(payment)
+      if (sending.begun) return !isHeld && sending.unknown === undefined && sending.dueAtMs <= nowMs
+      return sending.beginUntilMs <= nowMs || (!isHeld && (!payment.held || this.#fits(sending)))
+    })
+  }
+
+  /** Begins one of them, makes an attempt, or gives it up. */
+  send(number: number): void {
+    const payment = this.payment(number)
+    const { sending, held } = payment
+    const { nowMs, peering } = this.#state
+    if (sending === undefined) throw new Error('its receiver is here')
+    if (!sending.begun && !held) this.#end(number, 'insufficient_funds')
+    else if (!sending.begun && sending.beginUntilMs <= nowMs) {
+      const reason = this.#fits(sending) ? 'rate_changed' : 'receiver_unreachable'
+      this.#end(number, this.#isFrozen(payment) ? 'account_frozen' : reason)
+    } else if (!sending.begun) {
+      sending.begun = true
+      sending.dueAtMs = nowMs
+    } else {
+      const { dispatched, end } = attempt(peering, sending, nowMs)
+      for (const value of dispatched) this.#tell('peer', ...oweThem(peering, value))
+      this.#count(number, end)
+    }
   }
 
   /** Declines an overdue payment. */
@@ -259,10 +352,17 @@ export class MoneyModel {
     return this.#state.accounts[owner].balance - this.#held(owner)
   }
 
-  /** What can still be refunded of a payment. */
+  /** What can still be refunded of a payment: nothing of what others have. */
   leftToRefund(number: number): bigint {
-    const { delivered, refunded } = this.payment(number)
-    return delivered - refunded
+    const { incoming, delivered, refunded } = this.payment(number)
+    return incoming === undefined ? 0n : delivered - refunded
+  }
+
+  /** Payments with a packet of which nothing is known, and that can be decided about. */
+  decidable(): readonly number[] {
+    return this.#paymentsWhere(
+      ({ sending }) => sending !== undefined && isDecidable(sending, this.#state.nowMs)
+    )
   }
 
   /** Whether something can be paid to an incoming payment. */
@@ -280,7 +380,7 @@ export class MoneyModel {
 
   /** What is to be seen of it. */
   show(): Shown {
-    const { accounts, payments, refunds, incoming, events } = this.#state
+    const { accounts, payments, refunds, incoming, peering, events } = this.#state
     const refundedOf = (number: number): bigint =>
       sum(
         Object.values(payments)
@@ -310,6 +410,11 @@ export class MoneyModel {
         returned,
         returnedFee
       ]),
+      peer: [peering.theyOwe, peering.weOwe],
+      sending: this.#ofSendings(({ begun, attempts, unknown }, { state }) =>
+        state === 'pending' ? [begun, attempts, unknown?.value ?? 0n, false] : undefined
+      ),
+      elsewhere: this.#ofSendings(({ received }) => received),
       events: copyOf(events)
     }
   }
@@ -340,13 +445,9 @@ export class MoneyModel {
   }
 
   #pay({ number, owner, incoming, debit, refundOf }: Extract<Operation, { kind: 'pay' }>): string[] {
-    const { nowMs, clientFrozen } = this.#state
-    if (clientFrozen) return ['client frozen']
+    if (this.#state.clientFrozen) return ['client frozen']
     const receiver = this.receiver(incoming)
-    // A tenth of what is paid in dollars. A euro costs 1 / 0.9 dollars, and brings 1.1.
-    const fee = owner === 'carol' ? 0n : ceil(debit, 10n)
-    const factor = (owner === 'carol') === (receiver.owner === 'carol') ? 10n : owner === 'carol' ? 11n : 9n
-    const receive = ((debit - fee) * factor) / 10n
+    const { fee, receive } = termsOf(owner, debit, receiver.owner === 'carol')
     const refusals = [
       ...(this.isPayable(incoming) && this.#room(receiver) >= receive ? [] : ['invalid receiver']),
       ...(refundOf === undefined || this.#canRefund(refundOf, owner, receiver.owner, debit - fee)
@@ -355,18 +456,8 @@ export class MoneyModel {
       ...(this.#isFrozenOwner(owner) ? ['account frozen'] : [])
     ]
     if (refusals.length > 0) return refusals
-    const needsApproval = Object.values(this.#state.rules).some((rule) =>
-      this.#meets(rule, owner, debit, receiver.owner)
-    )
-    this.#state.payments[number] = {
-      ...{ owner, incoming, debit, fee, receive, refundOf, held: this.available(owner) >= debit },
-      decideByMs: needsApproval ? nowMs + APPROVAL_TIMEOUT_SECONDS * 1_000 : undefined,
-      ...{ decision: undefined, state: needsApproval ? 'awaiting_approval' : 'pending', reason: '' },
-      ...{ sent: 0n, sentFee: 0n, delivered: 0n, refunded: 0n, refundedByProvider: 0n }
-    }
-    const subject = `payment ${String(number)}`
-    this.#tell(subject, 'outgoing_payment.created')
-    if (needsApproval) this.#tell(subject, 'outgoing_payment.awaiting_approval')
+    const terms = { owner, incoming, debit, fee, receive, refundOf, sending: undefined }
+    this.#createPayment(number, terms, receiver.owner)
     if (refundOf !== undefined) {
       const value = debit - fee
       this.payment(refundOf).refunded += value
@@ -379,13 +470,53 @@ export class MoneyModel {
     return [`created ${String(number)}`]
   }
 
-  #meets(rule: ModelRule, owner: Owner, debit: bigint, payee: Owner): boolean {
+  #payElsewhere({ number, owner, debit }: Extract<Operation, { kind: 'pay elsewhere' }>): string[] {
+    const { nowMs, clientFrozen, peering } = this.#state
+    if (clientFrozen) return ['client frozen']
+    const refusals = [
+      ...(peering.manner.then === 'is down' ? ['temporarily unavailable'] : []),
+      ...(this.#isFrozenOwner(owner) ? ['account frozen'] : [])
+    ]
+    if (refusals.length > 0) return refusals
+    const { fee, receive } = termsOf(owner, debit, false)
+    const sending = newSending(receive, nowMs)
+    const terms = { owner, incoming: undefined, debit, fee, receive, refundOf: undefined, sending }
+    this.#createPayment(number, terms, undefined)
+    return [`created ${String(number)}`]
+  }
+
+  /** @param payee undefined if it is at the other provider */
+  #createPayment(
+    number: number,
+    terms: Pick<Payment, 'owner' | 'incoming' | 'debit' | 'fee' | 'receive' | 'refundOf' | 'sending'>,
+    payee: Owner | undefined
+  ): void {
+    const { owner, debit } = terms
+    const needsApproval = Object.values(this.#state.rules).some((rule) =>
+      this.#meets(rule, owner, debit, payee)
+    )
+    this.#state.payments[number] = {
+      ...{ ...terms, held: this.available(owner) >= debit },
+      decideByMs: needsApproval ? this.#state.nowMs + APPROVAL_TIMEOUT_SECONDS * 1_000 : undefined,
+      ...{ decision: undefined, state: needsApproval ? 'awaiting_approval' : 'pending', reason: '' },
+      ...{ sent: 0n, sentFee: 0n, delivered: 0n, refunded: 0n, refundedByProvider: 0n }
+    }
+    const subject = `payment ${String(number)}`
+    this.#tell(subject, 'outgoing_payment.created')
+    if (needsApproval) this.#tell(subject, 'outgoing_payment.awaiting_approval')
+  }
+
+  #meets(rule: ModelRule, owner: Owner, debit: bigint, payee: Owner | undefined): boolean {
     if (rule === 'all of the client') return true
     if (rule.owner !== owner) return false
     if ('above' in rule) return debit > rule.above
+    // Nobody elsewhere is ever known.
     return !Object.values(this.#state.payments).some(
       (payment) =>
-        payment.owner === owner && payment.delivered > 0n && this.receiver(payment.incoming).owner === payee
+        payment.owner === owner &&
+        payment.delivered > 0n &&
+        payment.incoming !== undefined &&
+        this.receiver(payment.incoming).owner === payee
     )
   }
 
@@ -394,6 +525,7 @@ export class MoneyModel {
     const original = this.payment(number)
     return (
       original.delivered > 0n &&
+      original.incoming !== undefined &&
       this.receiver(original.incoming).owner === from &&
       original.owner === to &&
       value <= this.leftToRefund(number)
@@ -427,6 +559,8 @@ export class MoneyModel {
     const original = this.payment(payment)
     if (!isEnded(original)) return 'the payment has not ended yet'
     if (original.delivered === 0n) return 'the payment failed and delivered nothing'
+    if (original.incoming === undefined)
+      return 'it was delivered to another provider, where the receiver pays it back'
     const receiver = this.receiver(original.incoming).owner
     if (this.available(receiver) < value) return "the receiver's account has less than that available"
     const left = this.leftToRefund(payment)
@@ -471,6 +605,7 @@ export class MoneyModel {
   /** What a payment sends, what of it is the fee, and what it delivers; or why it sends nothing. */
   #settlementOf(payment: Payment): string | Settlement {
     const { debit, fee, receive, incoming } = payment
+    if (incoming === undefined) throw new Error('its receiver is elsewhere')
     const receiver = this.receiver(incoming)
     if (!payment.held) return 'insufficient_funds'
     if (!this.#isOpen(incoming)) {
@@ -479,28 +614,106 @@ export class MoneyModel {
     }
     const room = this.#room(receiver)
     if (room >= receive) return [debit, fee, receive]
-    // A failed payment keeps a unit of its debit.
-    const covered = ((debit - 1n) * receive) / debit
-    const part = room < covered ? room : covered
-    if (part === 0n) return 'receiver_full'
-    const sent = ceil(debit * part, receive)
-    return [sent, sent - ceil((debit - fee) * part, receive), part]
+    const part = partOf(payment, room)
+    return part[2] === 0n ? 'receiver_full' : part
   }
 
-  #deliver(number: number, [sent, fee, delivered]: Settlement, together: boolean): void {
+  #deliver(number: number, settlement: Settlement, together: boolean): void {
     const payment = this.payment(number)
-    const receiver = this.receiver(payment.incoming)
-    Object.assign(payment, { sent, sentFee: fee, delivered })
+    if (payment.incoming === undefined) throw new Error('its receiver is elsewhere')
+    this.#debit(payment, settlement)
+    this.#credit(payment.incoming, settlement[2], together)
+    this.#end(number, payment.sent === payment.debit ? '' : 'partially_delivered')
+  }
+
+  #debit(payment: Payment, [sent, sentFee, delivered]: Settlement): void {
+    Object.assign(payment, { sent, sentFee, delivered })
     this.#state.accounts[payment.owner].balance -= sent
-    this.#state.accounts[receiver.owner].balance += delivered
-    receiver.received += delivered
-    const subject = `incoming ${String(payment.incoming)}`
+  }
+
+  #credit(incoming: number, value: bigint, together: boolean): void {
+    const receiver = this.receiver(incoming)
+    this.#state.accounts[receiver.owner].balance += value
+    receiver.received += value
+    const subject = `incoming ${String(incoming)}`
     if (!together) this.#tell(subject, 'incoming_payment.received')
-    if (this.#room(receiver) === 0n) {
-      receiver.completed = true
-      this.#tell(subject, 'incoming_payment.completed')
+    if (this.#room(receiver) > 0n) return
+    receiver.completed = true
+    this.#tell(subject, 'incoming_payment.completed')
+  }
+
+  /** Counts what a payment elsewhere has delivered. @param end why nothing more is; undefined if something may be */
+  #count(number: number, end: string | undefined): void {
+    const payment = this.payment(number)
+    const delivered = payment.sending?.delivered ?? 0n
+    const part: Settlement =
+      delivered === payment.receive
+        ? [payment.debit, payment.fee, payment.receive]
+        : partOf(payment, delivered)
+    if (end === undefined) {
+      payment.sent = part[0]
+      return
     }
-    this.#end(number, sent === payment.debit ? '' : 'partially_delivered')
+    this.#debit(payment, part)
+    const failed = part[2] === 0n ? end : 'partially_delivered'
+    this.#end(number, delivered === payment.receive ? '' : failed)
+  }
+
+  /** Credits a packet, once. */
+  #receivePacket(number: number, together: boolean): string[] {
+    const { peering } = this.#state
+    const packet = given(peering.packets[number])
+    if (packet.credited) return ['fulfill']
+    const { incoming, value } = packet
+    const receiver = this.receiver(incoming)
+    const brings = receiver.owner === 'carol' ? (value * 9n) / 10n : value
+    if (brings === 0n) return ['R01']
+    const refusals = [
+      ...(this.#isOpen(incoming) && this.#room(receiver) >= brings ? [] : ['F99']),
+      ...(this.#isFrozenOwner(receiver.owner) ? ['T00'] : []),
+      ...refusalsOfPacket(peering, value)
+    ]
+    if (refusals.length > 0) return refusals
+    packet.credited = true
+    this.#tell('peer', ...oweUs(peering, value))
+    this.#credit(incoming, brings, together)
+    return ['fulfill']
+  }
+
+  #dealWithPeer(
+    operation: Extract<Operation, { kind: 'manner' | 'decide packet' | 'bound' | 'settle' }>
+  ): string[] {
+    const { peering } = this.#state
+    switch (operation.kind) {
+      case 'manner':
+        peering.manner = operation.manner
+        return ['done']
+      case 'decide packet':
+        return this.#decidePacket(operation.payment, operation.arrived)
+      case 'bound':
+        if (operation.who === 'they') peering.theyOweMaximum = operation.maximum
+        else peering.weOweMaximum = operation.maximum
+        return ['done']
+      case 'settle':
+        if (operation.who === 'they') peering.theyOwe -= operation.value
+        else peering.weOwe -= operation.value
+        return ['done']
+    }
+  }
+
+  /** Decides about the packet of a payment of which nothing is known. The payment goes on. */
+  #decidePacket(number: number, arrived: boolean): string[] {
+    const { nowMs, peering } = this.#state
+    const { sending } = this.payment(number)
+    // Whoever decides at the same time may have had it sent again.
+    if (sending?.unknown === undefined || !isDecidable(sending, nowMs)) return ['nothing to decide', BUSY]
+    const { value } = sending.unknown
+    sending.unknown = undefined
+    sending.dueAtMs = nowMs
+    if (!arrived) return ['done']
+    sending.delivered += value
+    this.#tell('peer', ...oweThem(peering, value))
+    return ['done']
   }
 
   /** @param reason why it failed; empty if it is completed */
@@ -518,8 +731,8 @@ export class MoneyModel {
     this.#tell(`refund ${String(number)}`, `refund.${refund.state}`)
   }
 
-  #tell(subject: string, ...types: string[]): void {
-    ;(this.#state.events[subject] ??= []).push(...types)
+  #tell(subject: string, ...types: readonly string[]): void {
+    if (types.length > 0) (this.#state.events[subject] ??= []).push(...types)
   }
 
   #held(owner: Owner): bigint {
@@ -552,7 +765,23 @@ export class MoneyModel {
     return (
       this.#state.clientFrozen ||
       this.#isFrozenOwner(owner) ||
-      this.#isFrozenOwner(this.receiver(incoming).owner)
+      (incoming !== undefined && this.#isFrozenOwner(this.receiver(incoming).owner))
+    )
+  }
+
+  #fits(sending: Sending): boolean {
+    const pending = Object.values(this.#state.payments).filter((payment) => !isEnded(payment))
+    const others = pending.flatMap((payment) => payment.sending ?? [])
+    return fits(this.#state.peering, sending, others)
+  }
+
+  /** What is to be said of payments elsewhere, by number; nothing of those of which it is undefined. */
+  #ofSendings<Value>(read: (sending: Sending, payment: Payment) => Value | undefined): Record<number, Value> {
+    return Object.fromEntries(
+      entries(this.#state.payments).flatMap(([number, payment]) => {
+        const value = payment.sending && read(payment.sending, payment)
+        return value === undefined ? [] : [[number, value]]
+      })
     )
   }
 
@@ -563,6 +792,27 @@ export class MoneyModel {
   #paymentsWhere(holds: (payment: Payment) => boolean): readonly number[] {
     return entries(this.#state.payments).flatMap(([number, payment]) => (holds(payment) ? [number] : []))
   }
+}
+
+/** What a payment costs beside what it brings, and what the receiver gets: dollars, or euros. */
+function termsOf(
+  owner: Owner,
+  debit: bigint,
+  inEuros: boolean
+): { readonly fee: bigint; readonly receive: bigint } {
+  // A tenth of what is paid in dollars. A euro costs 1 / 0.9 dollars, and brings 1.1.
+  const fee = owner === 'carol' ? 0n : ceil(debit, 10n)
+  const factor = (owner === 'carol') === inEuros ? 10n : owner === 'carol' ? 11n : 9n
+  return { fee, receive: ((debit - fee) * factor) / 10n }
+}
+
+/** What a payment sends that delivers less than everything. */
+function partOf({ debit, fee, receive }: Payment, room: bigint): Settlement {
+  // A failed payment keeps a unit of its debit.
+  const covered = ((debit - 1n) * receive) / debit
+  const part = room < covered ? room : covered
+  const sent = ceil(debit * part, receive)
+  return [sent, sent - ceil((debit - fee) * part, receive), part]
 }
 
 function isEnded({ state }: Payment): boolean {

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { callUnary, createClient, RpcError } from '@open-payments-server/grpc-transport'
+import { exportEd25519Jwk } from '@open-payments-server/http-signatures/sign'
 import { events, wallet } from '@open-payments-server/proto'
-import type { Answer } from '@open-payments-server/testing'
+import { type Answer, createTestKey } from '@open-payments-server/testing'
 import { assertAsDescribed } from './described-events.js'
 import {
   APPROVAL_TIMEOUT_SECONDS,
@@ -13,7 +14,10 @@ import {
   OWNERS,
   type Shown
 } from './money-model.js'
-import { eur, type PaymentWorld, PUBLIC_URL, startPaymentWorld, usd } from './payment-world.js'
+import { MoneyPeer } from './money-peer.js'
+import { type OtherProvider, startOtherProvider } from './other-provider.js'
+import { createPeers, PEER_SETTINGS, type TestPeers } from './paying-peer.js'
+import { CAROL, eur, type PaymentWorld, PUBLIC_URL, startPaymentWorld, usd } from './payment-world.js'
 import { startWorkersOnDemand, type WorkersOnDemand } from './workers-on-demand.js'
 
 const DAY_MS = 86_400_000
@@ -44,6 +48,15 @@ interface FoundMoney {
     returnedFee: string
   ][]
   readonly decisions: readonly [id: string, decision: string][]
+  readonly peer: readonly [owes: string, isOwed: string]
+  readonly elsewhere: readonly [
+    id: string,
+    state: string,
+    begun: boolean,
+    attempts: number,
+    unknown: string,
+    leased: boolean
+  ][]
   readonly told: readonly [id: string, type: string][]
 }
 
@@ -75,6 +88,15 @@ const LOOK = `
       select coalesce(json_agg(json_build_array(id, state, coalesce(settled_value, 0)::text, coalesce(returned_value, 0)::text,
                                  returned_fee_value::text)), '[]')
         from refunds),
+    'peer', (
+      select json_build_array((theirs.debits_posted - theirs.credits_posted)::text, (ours.credits_posted - ours.debits_posted)::text)
+        from peer join account theirs on theirs.id = receivable_account_id join account ours on ours.id = payable_account_id
+       where peer.id = any($1)),
+    'elsewhere', (
+      select coalesce(json_agg(json_build_array(o.id, o.state, s.payment_id is not null, coalesce(s.attempts, 0),
+               (select coalesce(sum(send_value), 0)::text from sent_packet p where p.payment_id = o.id and outcome = 'unknown'),
+               s.leased_by is not null)), '[]')
+        from outgoing o left join sending s on s.payment_id = o.id where o.peer_id is not null),
     'told', (select json_agg(json_build_array(subject_id, type) order by published, place) from told)) as found`
 
 /** A server for sequences of operations, one after the other, each with accounts and a client of its own. */
@@ -83,6 +105,12 @@ export interface MoneyLane {
   readonly workers: WorkersOnDemand
   readonly holdsFrozen: boolean
   readonly told: events.EventServiceClient
+  readonly peers: TestPeers
+  readonly provider: OtherProvider
+  /** Those of its sequences. */
+  readonly peerings: MoneyPeer[]
+  /** Wakes what sends payments elsewhere, by a freeze of what nobody uses. */
+  ring(): Promise<void>
   /** How far events were read. */
   cursor: string
   /** Number of sequences so far. */
@@ -92,9 +120,12 @@ export interface MoneyLane {
 
 /** Starts one. */
 export async function startMoneyLane({ holdsFrozen }: { holdsFrozen: boolean }): Promise<MoneyLane> {
+  const key = createTestKey('provider')
+  const jwk = { ...key.privateKey.export({ format: 'jwk' }), kid: key.keyId }
   const world = await startPaymentWorld({
     startMs: Date.now() - BEGINS_BEFORE_MS,
     settings: {
+      ...{ ...PEER_SETTINGS, PROVIDER_KEYS: JSON.stringify({ keys: [jwk] }) },
       EXCHANGE_RATES: 'USD/EUR=0.9,EUR/USD=1.1',
       FEES: 'USD=0+1000',
       APPROVAL_TIMEOUT_SECONDS: String(APPROVAL_TIMEOUT_SECONDS),
@@ -111,12 +142,23 @@ export async function startMoneyLane({ holdsFrozen }: { holdsFrozen: boolean }):
     retriesMax: 0,
     messageBytesMax: 10_485_760
   })
+  const peers = createPeers(world)
+  const provider = await startOtherProvider(exportEd25519Jwk(key.privateKey, key.keyId), world.clock)
+  const peerings: MoneyPeer[] = []
+  let isFrozen = false
   return {
-    ...{ world, workers, holdsFrozen, told, cursor: '', sequences: 0 },
+    ...{ world, workers, holdsFrozen, told, peers, provider, peerings, cursor: '', sequences: 0 },
+    async ring() {
+      isFrozen = !isFrozen
+      const order = { walletAddress: CAROL, reason: '' }
+      await world.operate(isFrozen ? 'freezeWalletAddress' : 'unfreezeWalletAddress', order)
+    },
     async stop() {
       told.close()
       workers.stop()
+      peers.close()
       await world.stop()
+      await Promise.all([provider, ...peerings].map((one) => one.stop()))
     }
   }
 }
@@ -133,12 +175,15 @@ export class MoneyServer {
   readonly #names = new Map<string, string>()
   /** Requests of payments, by number. */
   readonly #requests = new Map<number, { key: string; body: object }>()
+  /** How incoming payments are paid by others, by number. */
+  readonly #methods = new Map<number, unknown>()
+  readonly #peer: MoneyPeer
 
-  private constructor(lane: MoneyLane) {
+  private constructor(lane: MoneyLane, name: string, peer: MoneyPeer) {
     const { world } = lane
     this.#lane = lane
-    lane.sequences += 1
-    this.#name = `s${String(lane.sequences)}`
+    this.#peer = peer
+    this.#name = name
     this.#client = `https://${this.#name}.example/wallet`
     this.#token = world.auth.issueToken({
       client: this.#client,
@@ -154,8 +199,13 @@ export class MoneyServer {
   static async begin(lane: MoneyLane): Promise<MoneyServer> {
     // Lists begin with the newest: nothing of an earlier sequence may be as new as what is created now.
     lane.world.clock.advanceSeconds(2)
-    const server = new MoneyServer(lane)
+    lane.sequences += 1
+    const name = `s${String(lane.sequences)}`
+    const peer = await MoneyPeer.begin(lane.peers, lane.provider, name)
+    lane.peerings.push(peer)
+    const server = new MoneyServer(lane, name, peer)
     await Promise.all(OWNERS.map((owner) => server.#open(owner)))
+    server.#know('peer', (await lane.peers.operate('getPeer', { name: peer.name })).peer?.id ?? '')
     return server
   }
 
@@ -189,10 +239,9 @@ export class MoneyServer {
           expiresAt: new Date(expiresAtMs).toISOString(),
           ...(incoming === undefined ? {} : { incomingAmount: amountOf(owner, incoming) })
         }
-        return this.#created(
-          `incoming ${String(number)}`,
-          await this.#request('POST', '/incoming-payments', { body })
-        )
+        const answer = await this.#request('POST', '/incoming-payments', { body })
+        if (answer.status === 201) this.#methods.set(number, answer.at('methods'))
+        return this.#created(`incoming ${String(number)}`, answer)
       }
       case 'complete': {
         const answer = await this.#request('POST', `${this.#pathOf('incoming', operation.incoming)}/complete`)
@@ -205,6 +254,15 @@ export class MoneyServer {
           incomingPayment: this.#urlOf('incoming', incoming),
           debitAmount: amountOf(owner, debit),
           ...(refundOf === undefined ? {} : { refundOf: this.#urlOf('payment', refundOf) })
+        }
+        this.#requests.set(number, { key: randomUUID(), body })
+        return this.#pay(number)
+      }
+      case 'pay elsewhere': {
+        const { number, owner, debit } = operation
+        const incomingPayment = this.#peer.receiverOf(number)
+        const body = {
+          ...{ walletAddress: this.#addressOf(owner), incomingPayment, debitAmount: amountOf(owner, debit) }
         }
         this.#requests.set(number, { key: randomUUID(), body })
         return this.#pay(number)
@@ -234,13 +292,72 @@ export class MoneyServer {
       case 'advance':
         world.clock.advanceSeconds(operation.seconds)
         await this.#lane.workers.sweep()
-        return 'done'
+        return this.#goOn('done')
+      default:
+        return this.#dealWithPeer(operation)
     }
+  }
+
+  async #dealWithPeer(
+    operation: Extract<
+      Operation,
+      { kind: 'packet' | 'packet again' | 'manner' | 'decide packet' | 'bound' | 'settle' }
+    >
+  ): Promise<string> {
+    const { peers } = this.#lane
+    const { name } = this.#peer
+    switch (operation.kind) {
+      case 'packet': {
+        const destination = peers.destinationOf(this.#methods.get(operation.incoming))
+        return this.#peer.pay(operation.number, destination, operation.value)
+      }
+      case 'packet again':
+        return this.#peer.payAgain(operation.packet)
+      case 'manner':
+        this.#peer.behave(operation.manner)
+        return 'done'
+      case 'decide packet':
+        return this.#goOn(await this.#decidePacket(operation.payment, operation.arrived))
+      case 'bound': {
+        const value = operation.maximum === undefined ? '' : String(operation.maximum)
+        const bound =
+          operation.who === 'they' ? { receivableLimitValue: value } : { payableLimitValue: value }
+        const answer = await this.#operated(
+          peers.operate('updatePeer', { name, routes: undefined, ...bound })
+        )
+        return this.#goOn(answer)
+      }
+      case 'settle': {
+        const { SETTLEMENT_DIRECTION_RECEIVED, SETTLEMENT_DIRECTION_SENT } = wallet.SettlementDirection
+        const direction = operation.who === 'they' ? SETTLEMENT_DIRECTION_RECEIVED : SETTLEMENT_DIRECTION_SENT
+        const settlement = { name, direction, value: String(operation.value), reference: 'bank' }
+        const answer = await this.#operated(peers.operate('settlePeer', { ...settlement, key: randomUUID() }))
+        return this.#goOn(answer)
+      }
+    }
+  }
+
+  /** As an operator who reads the peer's books. */
+  async #decidePacket(payment: number, arrived: boolean): Promise<string> {
+    const { peers } = this.#lane
+    const { name } = this.#peer
+    const { packets } = await peers.operate('listUnknownPackets', { name, pageSize: 0, pageToken: '' })
+    const packet = packets.find((one) => one.payment === this.#urlOf('payment', payment))
+    if (packet === undefined) return 'nothing to decide'
+    const { condition } = packet
+    const answer = await this.#operated(peers.operate('decidePacket', { name, condition, arrived }))
+    return answer.includes('is to be decided') ? 'nothing to decide' : answer
+  }
+
+  /** Has the server look at once for what it sends elsewhere, as it does from time to time. */
+  async #goOn(answer: string): Promise<string> {
+    await this.#lane.ring()
+    return answer
   }
 
   /** Does what the workers find to do. */
   async sweep(): Promise<void> {
-    await this.#lane.workers.sweep()
+    if (await this.#lane.workers.sweep()) await this.#lane.ring()
   }
 
   /** What the database has of this sequence, in one snapshot. */
@@ -248,7 +365,7 @@ export class MoneyServer {
     const parameters = [[...this.#names.keys()], new Date(this.nowMs)]
     const [row] = await this.#lane.world.database.query<{ found: FoundMoney }>(LOOK, parameters)
     if (row === undefined) throw new Error('a statement that always answers a row answered none')
-    const { accounts, incoming, payments, decisions, refunds, told } = row.found
+    const { accounts, incoming, payments, decisions, refunds, peer, elsewhere, told } = row.found
     const appended: Record<string, string[]> = {}
     for (const [id, type] of told)
       if (type !== 'account.created') (appended[this.#subjectOf(type, id)] ??= []).push(type)
@@ -272,20 +389,34 @@ export class MoneyServer {
         this.#numberOf(id),
         [state, BigInt(taken), BigInt(returned), BigInt(returnedFee)]
       ]),
+      peer: [BigInt(peer[0]), BigInt(peer[1])],
+      sending: byNumber(
+        elsewhere.filter(([, state]) => state === 'pending'),
+        ([id, , begun, attempts, unknown, leased]) => [
+          this.#numberOf(id),
+          [begun, attempts, BigInt(unknown), leased]
+        ]
+      ),
+      elsewhere: byNumber(elsewhere, ([id]) => [
+        this.#numberOf(id),
+        this.#peer.receivedOf(this.#numberOf(id))
+      ]),
       events: appended
     }
   }
 
-  /** What operators see of it, with the decisions and the events of {@link look}. */
+  /** What operators see of it; the rest as in {@link look}. */
   async see(): Promise<Shown> {
-    const [accounts, incoming, payments, refunds, { decisions, events: appended }] = await Promise.all([
+    const [accounts, incoming, payments, refunds, { peer }, looked] = await Promise.all([
       Promise.all(OWNERS.map((owner) => this.#seeAccount(owner))),
       this.#seePayments(wallet.PaymentKind.PAYMENT_KIND_INCOMING),
       this.#seePayments(wallet.PaymentKind.PAYMENT_KIND_OUTGOING),
       this.#seeRefunds(),
+      this.#lane.peers.operate('getPeer', { name: this.#peer.name }),
       this.look()
     ])
     return {
+      ...looked,
       accounts: Object.fromEntries(accounts) as Shown['accounts'],
       incoming: byNumber(incoming, ({ paymentId, state, movedValue, refundedValue }) => [
         this.#numberOf(paymentId),
@@ -295,12 +426,11 @@ export class MoneyServer {
         this.#numberOf(paymentId),
         [state, failureReason, BigInt(movedValue), BigInt(refundedValue)]
       ]),
-      decisions,
       refunds: byNumber(refunds, ({ refundId, state, settledValue, returnedValue, returnedFeeValue }) => [
         this.#numberOf(refundId),
         [state, BigInt(settledValue), BigInt(returnedValue), BigInt(returnedFeeValue)]
       ]),
-      events: appended
+      peer: [BigInt(peer?.receivableValue ?? 0), BigInt(peer?.payableValue ?? 0)]
     }
   }
 
@@ -593,7 +723,8 @@ function numberIn(name: string): number {
 /** Why a request was refused, in the words of the model: without the numbers, which clients read in the details. */
 function refusalOf({ status, body, text }: Answer): string {
   const description = (body as { error?: { description?: string } } | undefined)?.error?.description
-  return status < 500 && description !== undefined ? description : `${String(status)} ${text}`
+  const isTold = (status < 500 || status === 503) && description !== undefined
+  return isTold ? description : `${String(status)} ${text}`
 }
 
 function byNumber<Item, Value>(

@@ -11,6 +11,7 @@ import {
   type Owner,
   OWNERS
 } from './money-model.js'
+import type { Manner } from './money-model-peers.js'
 import { BALANCE, type MoneyServer, PATIENCE_MS } from './money-server.js'
 
 /** An index into what there is at that time: 0 is the newest of what is suitable. Taken modulo their number. */
@@ -37,6 +38,14 @@ export type Choice =
   | { readonly kind: 'rule'; readonly rule: ModelRule }
   | { readonly kind: 'unrule'; readonly of: Pick }
   | { readonly kind: 'advance'; readonly seconds: number }
+  | { readonly kind: 'pay elsewhere'; readonly owner: Owner; readonly debit: bigint }
+  | { readonly kind: 'packet'; readonly to: Pick; readonly value: bigint }
+  | { readonly kind: 'packet again' | 'decide packet'; readonly of: Pick }
+  | { readonly kind: 'manner'; readonly manner: Manner }
+  /** A maximum that leaves some room; undefined: none. */
+  | { readonly kind: 'bound'; readonly who: 'they' | 'we'; readonly room: bigint | undefined }
+  /** A part of what is owed, in percent. */
+  | { readonly kind: 'settle'; readonly who: 'they' | 'we'; readonly percent: number }
 
 /** Concurrent operations. Each begins so many milliseconds late. */
 export type ChoicesTogether = readonly { readonly choice: Choice; readonly lateMs: number }[]
@@ -57,11 +66,18 @@ export const OPERATION_KINDS = [
   'freeze',
   'rule',
   'unrule',
-  'advance'
+  'advance',
+  'pay elsewhere',
+  'packet',
+  'packet again',
+  'decide packet',
+  'manner',
+  'bound',
+  'settle'
 ] as const satisfies readonly Choice['kind'][]
 
 /** What is counted: operations of each kind, those done at once, and how payments ended. */
-export type Counted = Choice['kind'] | 'together' | `ended ${string}`
+export type Counted = Choice['kind'] | 'together' | 'credited packets' | `ended ${string}`
 
 /** Time between two looks, in milliseconds. */
 const WAIT_MS = 2
@@ -95,9 +111,12 @@ export class MoneyWorld {
 
   /** Does concurrent operations, and expects answers and everything that is to be seen then to be explained by some order. */
   doTogether(choices: ChoicesTogether): Promise<void> {
+    const isSending = this.#isSending || choices.some(({ choice }) => choice.kind === 'pay elsewhere')
     const operations = choices.flatMap(({ choice, lateMs }, index) => {
       const operation = this.#resolve(choice, index + 1)
-      if (operation === undefined) return []
+      // The clock of a payment that is being sent must not jump beyond its lease.
+      const isTooMuch = isSending && choices.length > 1 && choice.kind === 'advance'
+      if (operation === undefined || isTooMuch) return []
       this.#onCounted(choice.kind)
       if (choices.length > 1) this.#onCounted('together')
       return [{ operation, lateMs }]
@@ -117,8 +136,12 @@ export class MoneyWorld {
     for (const [rule] of entries(this.#model.known.rules)) await this.#end({ kind: 'unrule', rule })
     for (const [payment, { state }] of entries(this.#model.known.payments))
       if (state === 'awaiting_approval') await this.#end({ kind: 'decline', payment })
-    for (const { state, reason } of Object.values(this.#model.known.payments))
-      this.#onCounted(`ended ${reason === '' ? state : reason}`)
+    await this.#endSendings()
+    const { payments, peering } = this.#model.known
+    for (const { state, reason, incoming } of Object.values(payments))
+      this.#onCounted(`ended ${incoming === undefined ? 'elsewhere ' : ''}${reason === '' ? state : reason}`)
+    for (const { credited } of Object.values(peering.packets))
+      if (credited) this.#onCounted('credited packets')
     await this.#story.within(async () => {
       const shown = this.#model.show()
       await this.#compare()
@@ -135,6 +158,28 @@ export class MoneyWorld {
 
   #end(operation: Operation): Promise<void> {
     return this.#story.within(() => this.#step([{ operation, lateMs: 0 }]))
+  }
+
+  /** Lets everything that is sent elsewhere arrive. */
+  async #endSendings(): Promise<void> {
+    await this.#end({ kind: 'manner', manner: { splits: false, then: 'takes' } })
+    await this.#end({ kind: 'bound', who: 'we', maximum: undefined })
+    while (this.#isSending) {
+      await this.#end({ kind: 'advance', seconds: 120 })
+      for (const payment of this.#model.decidable())
+        await this.#end({ kind: 'decide packet', payment, arrived: this.#hasArrived(payment) })
+    }
+  }
+
+  /** Whether payments elsewhere have not ended. */
+  get #isSending(): boolean {
+    return Object.values(this.#model.known.payments).some(
+      ({ sending, state }) => sending !== undefined && state !== 'completed' && state !== 'failed'
+    )
+  }
+
+  #hasArrived(payment: number): boolean {
+    return this.#model.payment(payment).sending?.unknown?.arrived === true
   }
 
   async #step(operations: readonly { operation: Operation; lateMs: number }[]): Promise<void> {
@@ -235,7 +280,49 @@ export class MoneyWorld {
       case 'withdraw':
       case 'freeze':
       case 'advance':
+      case 'manner':
         return choice
+      default:
+        return this.#resolveOfPeer(choice, number)
+    }
+  }
+
+  #resolveOfPeer(
+    choice: Extract<
+      Choice,
+      { kind: 'pay elsewhere' | 'packet' | 'packet again' | 'decide packet' | 'bound' | 'settle' }
+    >,
+    number: number
+  ): Operation | undefined {
+    const { peering } = this.#model.known
+    switch (choice.kind) {
+      case 'pay elsewhere':
+        return { ...choice, number }
+      case 'packet': {
+        const incoming = this.#receiver(choice.to)
+        return incoming && { kind: 'packet', number, incoming: incoming[0], value: choice.value }
+      }
+      case 'packet again': {
+        const packet = pickOf(entries(peering.packets), choice.of)
+        return packet && { kind: 'packet again', packet: packet[0] }
+      }
+      case 'decide packet': {
+        const payment = pickOf(this.#model.decidable(), choice.of)
+        return payment === undefined
+          ? undefined
+          : { kind: 'decide packet', payment, arrived: this.#hasArrived(payment) }
+      }
+      case 'bound': {
+        const { who, room } = choice
+        const owed = who === 'they' ? peering.theyOwe - peering.weOwe : peering.weOwe
+        const maximum = room === undefined ? undefined : owed + room
+        return { kind: 'bound', who, maximum: maximum !== undefined && maximum < 0n ? 0n : maximum }
+      }
+      case 'settle': {
+        const { who, percent } = choice
+        const owed = who === 'they' ? peering.theyOwe : peering.weOwe
+        return owed > 0n ? { kind: 'settle', who, value: partOf(owed, percent) } : undefined
+      }
     }
   }
 
@@ -251,7 +338,8 @@ export class MoneyWorld {
     const ofPayer = all.filter(([, { owner }]) => owner === original.owner)
     const incoming = pickOf(ofPayer.length > 0 ? ofPayer : all, to)
     if (incoming === undefined) return undefined
-    const { owner } = this.#model.receiver(original.incoming)
+    // Nobody here has received what went elsewhere.
+    const owner = original.incoming === undefined ? 'bob' : this.#model.receiver(original.incoming).owner
     const value = partOf(this.#model.leftToRefund(refundOf), percent)
     // With the fee, which is a tenth of what is paid in dollars.
     const debit = owner === 'carol' ? value : (value * 10n) / 9n

@@ -38,6 +38,8 @@ export interface OtherProvider {
   count(part: Part): number
   /** The incoming payment as it shows it to payers; may be changed. */
   payment: Record<string, unknown>
+  /** Adds another incoming payment, which is shown like that one except for what is given. Answers its URL. */
+  add(id: string, payment: Record<string, unknown>): string
   /** How long its tokens last; undefined: it does not say. */
   tokenSeconds: number | undefined
   /** Accepts no token issued before. */
@@ -58,6 +60,8 @@ export async function startOtherProvider(jwk: Ed25519Jwk, clock: Clock): Promise
   const publicKey = await importEd25519Jwk(jwk)
   const answers = new Map<Part, Answer[]>()
   const valid = new Set<string>()
+  /** Further payments, by path. */
+  const others = new Map<string, Record<string, unknown>>()
   let tokenCount = 0
 
   const isSigned = (request: IncomingMessage, url: string, body: Buffer): boolean => {
@@ -100,7 +104,7 @@ export async function startOtherProvider(jwk: Ed25519Jwk, clock: Clock): Promise
     provider.arrived.push({ part, method, token, headers, body: body.toString() })
     const told = part === undefined ? undefined : answers.get(part)
     const replaced = told !== undefined && told.length > 1 ? told.shift() : told?.[0]
-    const answer = replaced ?? usual(part, isSigned(request, `${origin}${path}`, body), token)
+    const answer = replaced ?? usual(path, part, isSigned(request, `${origin}${path}`, body), token)
     if (typeof answer === 'function') {
       answer(response)
       return
@@ -109,14 +113,20 @@ export async function startOtherProvider(jwk: Ed25519Jwk, clock: Clock): Promise
     response.end(JSON.stringify(answer.body))
   }
 
-  const usual = (part: Part | undefined, signed: boolean, token: string | undefined): Answer => {
-    const { receivedAmount } = provider.payment
+  const usual = (
+    path: string,
+    part: Part | undefined,
+    signed: boolean,
+    token: string | undefined
+  ): Answer => {
+    const payment = others.get(path) ?? provider.payment
+    const { receivedAmount } = payment
     if (part === 'public') return { body: { receivedAmount, authServer } }
     if (part === undefined) return { status: 404, body: {} }
     if (!signed) return { status: 401, body: {} }
     if (part === 'grant') return issue()
     if (token === undefined || !valid.has(token)) return { status: 401, body: {} }
-    if (part === 'payment') return { body: provider.payment }
+    if (part === 'payment') return { body: payment }
     valid.delete(token)
     return issue()
   }
@@ -146,6 +156,12 @@ export async function startOtherProvider(jwk: Ed25519Jwk, clock: Clock): Promise
           sharedSecret: Buffer.alloc(32, 7).toString('base64url')
         }
       ]
+    },
+    add(id, payment) {
+      const { origin } = new URL(url)
+      const path = `/incoming-payments/${id}`
+      others.set(path, { ...provider.payment, id: `${origin}${path}`, ...payment })
+      return `${origin}${path}`
     },
     tokenSeconds: 600,
     revokeTokens() {

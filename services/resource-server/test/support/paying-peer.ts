@@ -55,7 +55,11 @@ export interface PayingPeer {
     destination: StreamCredentials,
     value: bigint,
     deliverValue?: bigint,
-    options?: { readonly packetLimitValue?: bigint; readonly path?: (path: PacketPath) => PacketPath }
+    options?: {
+      readonly packetLimitValue?: bigint
+      readonly packetLifetimeMs?: number
+      readonly path?: (path: PacketPath) => PacketPath
+    }
   ): Promise<PayResult>
 }
 
@@ -123,15 +127,18 @@ export function codeOf({ reply }: PostedPacket): string | undefined {
  *
  * @param value in the peer's asset
  * @param deliverValue what is to arrive at least, in the receiver's; the same unless given
+ * @param packetLifetimeMs until it expires
  */
 export async function catchPacket(
-  peer: PayingPeer,
+  peer: Pick<PayingPeer, 'pay'>,
   destination: StreamCredentials,
   value: bigint,
-  deliverValue = value
+  deliverValue = value,
+  packetLifetimeMs?: number
 ): Promise<Buffer> {
   let caught: Buffer | undefined
   await peer.pay(destination, value, deliverValue, {
+    ...(packetLifetimeMs !== undefined && { packetLifetimeMs }),
     path: () => ({
       send(prepare) {
         caught ??= prepare
@@ -206,7 +213,7 @@ function payingPeer(
           terms: { sendMaxValue: value, deliverValue },
           path: { rate: undefined, packetLimitValue: options.packetLimitValue },
           progress: NO_PROGRESS,
-          packetLifetimeMs: 20_000,
+          packetLifetimeMs: options.packetLifetimeMs ?? 20_000,
           signal: new AbortController().signal
         },
         {

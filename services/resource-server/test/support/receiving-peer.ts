@@ -41,10 +41,14 @@ export interface ReceivingPeer {
   rateThousandths: bigint
   /** Largest packet that it takes. */
   packetLimitValue: bigint | undefined
+  /** Whether it answers nothing but that it is away, probes included. */
+  isDown: boolean
   /** Replaces what happens to packets that can be fulfilled. */
   handle: PacketHandler | undefined
   /** How a payment of its is paid, as its provider tells it. */
   methodOf(paymentId: string, asset: Asset): { type: 'ilp'; ilpAddress: string; sharedSecret: string }
+  /** The payment that a packet is for: undefined for none of its. */
+  paymentIdOf(prepare: Prepare): string | undefined
   /** A payment of its: open unless something else was said of it. */
   payment(paymentId: string): ElsewherePayment
   /** Says what a payment takes at most. */
@@ -52,9 +56,8 @@ export interface ReceivingPeer {
   stop(): Promise<void>
 }
 
-/** Starts a peer with the address `test.other`. */
-export async function startReceivingPeer(clock: Clock): Promise<ReceivingPeer> {
-  const ilpAddress = 'test.other'
+/** Starts a peer. */
+export async function startReceivingPeer(clock: Clock, ilpAddress = 'test.other'): Promise<ReceivingPeer> {
   const addresses = createPaymentAddresses({ ilpAddress, secrets: [randomBytes(32)] })
   const payments = new Map<string, ElsewherePayment>()
   const credited = new Map<string, bigint>()
@@ -98,6 +101,10 @@ export async function startReceivingPeer(clock: Clock): Promise<ReceivingPeer> {
         response.writeHead(401).end()
         return
       }
+      if (peer.isDown) {
+        response.writeHead(503).end()
+        return
+      }
       const prepare = decodePrepare(body)
       peer.packets.push(prepare)
       const answer = (): Promise<Reply> =>
@@ -122,10 +129,15 @@ export async function startReceivingPeer(clock: Clock): Promise<ReceivingPeer> {
     packets: [],
     rateThousandths: 1_000n,
     packetLimitValue: undefined,
+    isDown: false,
     handle: undefined,
     methodOf(paymentId, asset) {
       const { ilpAddress: address, sharedSecret } = addresses.issue({ paymentId, asset })
       return { type: 'ilp', ilpAddress: address, sharedSecret: sharedSecret.toString('base64url') }
+    },
+    paymentIdOf({ destination }) {
+      const resolved = addresses.resolve(destination)
+      return resolved.outcome === 'payment' ? resolved.target.paymentId : undefined
     },
     payment: paymentOf,
     limit(paymentId, maxValue) {

@@ -2,11 +2,13 @@ import { createLogger, systemRandom } from '@open-payments-server/runtime'
 import { createResourceUrls } from '../../src/domain/resource-urls.js'
 import { declineOverdue } from '../../src/features/approve-payments/decide.js'
 import { deliverOutcomes } from '../../src/features/deliver-reservation-outcomes/deliver-outcomes.js'
+import { createBeginSending } from '../../src/features/process-outgoing-payments/begin-sending.js'
 import { createLocalPayments } from '../../src/features/process-outgoing-payments/local-payments.js'
 import { tellExpiries } from '../../src/features/tell-expiries/tell-expiries.js'
 import { connectAuthServer } from '../../src/grpc/auth-server/connection.js'
 import { createGrantLimits } from '../../src/grpc/auth-server/grant-limits.js'
 import { publishEvents } from '../../src/modules/events/index.js'
+import { createProviderAccounts } from '../../src/modules/ledger/index.js'
 import { openDatabase } from './open-database.js'
 import { PUBLIC_URL } from './resource-server.js'
 import type { PaymentWorld } from './payment-world.js'
@@ -17,8 +19,12 @@ const CALL_DEADLINE_MS = 5_000
 
 /** The work of a second replica's workers, done when a test says so, beside those of the server. */
 export interface WorkersOnDemand {
-  /** Declines what nobody decided about, processes pending payments, and tells of what expired. */
-  sweep(): Promise<void>
+  /**
+   * Declines what nobody decided about, processes pending payments, and tells of what expired.
+   *
+   * @returns whether payments elsewhere were begun, of which the server does not know
+   */
+  sweep(): Promise<boolean>
   /** Delivers outcomes, and publishes events. */
   deliver(): Promise<void>
   stop(): void
@@ -60,12 +66,16 @@ export function startWorkersOnDemand(
     grantLimits: createGrantLimits(connection.grantLimits, { deadlineMs: CALL_DEADLINE_MS }),
     callDeadlineMs: CALL_DEADLINE_MS
   }
+  const providerAccounts = createProviderAccounts()
   const method = createLocalPayments({ ...shared, holdsFrozen })
   return {
     async sweep() {
       await declineOverdue(LIMIT, deciding)
       await method.processPending(LIMIT)
+      // It leaves nobody alone for a while: whoever is owed less now is paid at once.
+      const { begun } = await createBeginSending({ ...shared, holdsFrozen, providerAccounts })(LIMIT)
       await tellExpiries(LIMIT, shared)
+      return begun > 0
     },
     async deliver() {
       await deliverOutcomes({ limit: LIMIT, signal: new AbortController().signal }, delivering)
