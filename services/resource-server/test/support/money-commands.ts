@@ -1,6 +1,7 @@
 import fc from 'fast-check'
-import { APPROVAL_TIMEOUT_SECONDS, type Freezable, type ModelRule, OWNERS } from './money-model.js'
+import { APPROVAL_TIMEOUT_SECONDS } from './money-model.js'
 import type { Manner } from './money-model-peers.js'
+import { type Freezable, type ModelRule, OWNERS } from './money-operations.js'
 import type { Choice, ChoicesTogether, MoneyWorld, Pick } from './money-world.js'
 
 /** The commands that fast-check combines. The world is both its model and its real system: each command acts on both. */

@@ -1,5 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { MoneyModel, Operation, Shown } from './money-model.js'
+import type { MoneyModel } from './money-model.js'
+import type { Operation } from './money-operations.js'
+import type { Shown } from './money-state.js'
 
 /** An operation and its answer. */
 export interface Answered {

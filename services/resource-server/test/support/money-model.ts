@@ -3,182 +3,35 @@ import {
   beginPeering,
   fits,
   isDecidable,
-  type Manner,
   newSending,
   oweThem,
   oweUs,
-  type Peering,
   refusalsOfPacket,
   type Sending
 } from './money-model-peers.js'
-
-/** Who has an account and a wallet address: alice and bob in USD, carol in EUR. */
-export const OWNERS = ['alice', 'bob', 'carol'] as const
-export type Owner = (typeof OWNERS)[number]
+import type { Freezable, ModelRule, Operation, Owner, PeerOperation } from './money-operations.js'
+import {
+  type Account,
+  copyOf,
+  entries,
+  given,
+  type Incoming,
+  isEnded,
+  mapped,
+  partOf,
+  type Payment,
+  type Settlement,
+  type Shown,
+  type State,
+  sum,
+  termsOf
+} from './money-state.js'
 
 /** How long a payment awaits approval. */
 export const APPROVAL_TIMEOUT_SECONDS = 600
 const BUSY = 'its payment is being sent now: try again in a moment'
 /** How long after its end an expiry is told. */
 const TOLD_AFTER_MS = 60_000
-
-/** What a rule is about: debits of a wallet address above a value, its first payees, or all payments of the client. */
-export type ModelRule =
-  | { readonly owner: Owner; readonly above: bigint }
-  | { readonly owner: Owner; readonly firstPayee: true }
-  | 'all of the client'
-
-/** What can be frozen: the client of all payments, or what belongs to someone. */
-export type Freezable = 'client' | { readonly what: 'account' | 'wallet address'; readonly owner: Owner }
-
-/** An operation about what exists. Payments of both directions, rules and refunds are known by numbers, and so are their keys. */
-export type Operation =
-  | { readonly kind: 'deposit' | 'withdraw'; readonly owner: Owner; readonly value: bigint }
-  | {
-      readonly kind: 'receive'
-      readonly number: number
-      readonly owner: Owner
-      readonly incoming: bigint | undefined
-      readonly expiresAtMs: number
-    }
-  | { readonly kind: 'complete'; readonly incoming: number }
-  | {
-      readonly kind: 'pay'
-      readonly number: number
-      readonly owner: Owner
-      readonly incoming: number
-      readonly debit: bigint
-      /** The payment that it refunds. */
-      readonly refundOf: number | undefined
-    }
-  /** A payment to a new receiver at the other provider, in dollars. */
-  | {
-      readonly kind: 'pay elsewhere'
-      readonly number: number
-      readonly owner: Owner
-      readonly debit: bigint
-    }
-  /** The request of a payment again. */
-  | { readonly kind: 'repeat'; readonly payment: number }
-  | { readonly kind: 'approve' | 'decline'; readonly payment: number }
-  /** Has the number of an earlier refund if it has the key of that. */
-  | {
-      readonly kind: 'refund'
-      readonly number: number
-      readonly payment: number
-      readonly value: bigint
-      readonly returnsFee: boolean
-    }
-  | { readonly kind: 'freeze'; readonly of: Freezable; readonly freezes: boolean }
-  | { readonly kind: 'rule'; readonly number: number; readonly rule: ModelRule }
-  | { readonly kind: 'unrule'; readonly rule: number }
-  | { readonly kind: 'advance'; readonly seconds: number }
-  /** A packet of the peer. */
-  | {
-      readonly kind: 'packet'
-      readonly number: number
-      readonly incoming: number
-      readonly value: bigint
-    }
-  | { readonly kind: 'packet again'; readonly packet: number }
-  /** What the peer does with packets from now on. */
-  | { readonly kind: 'manner'; readonly manner: Manner }
-  /** What became of a packet whose answer was lost, as the peer's books say. */
-  | { readonly kind: 'decide packet'; readonly payment: number; readonly arrived: boolean }
-  /** What the peer may owe, or may be owed. */
-  | { readonly kind: 'bound'; readonly who: 'they' | 'we'; readonly maximum: bigint | undefined }
-  /** Who pays what is owed. */
-  | { readonly kind: 'settle'; readonly who: 'they' | 'we'; readonly value: bigint }
-
-interface Account {
-  balance: bigint
-  frozen: boolean
-  addressFrozen: boolean
-}
-
-interface Incoming {
-  readonly owner: Owner
-  readonly maximum: bigint | undefined
-  readonly expiresAtMs: number
-  received: bigint
-  completed: boolean
-  expiryTold: boolean
-}
-
-type Decision = 'approved' | 'declined' | 'timed_out'
-
-interface Payment {
-  readonly owner: Owner
-  /** undefined if its receiver is at the other provider. */
-  readonly incoming: number | undefined
-  /** undefined unless its receiver is at the other provider. */
-  readonly sending: Sending | undefined
-  readonly debit: bigint
-  readonly fee: bigint
-  readonly receive: bigint
-  readonly refundOf: number | undefined
-  readonly held: boolean
-  /** When its approval times out; undefined unless it met a rule. */
-  readonly decideByMs: number | undefined
-  decision: Decision | undefined
-  state: 'awaiting_approval' | 'pending' | 'completed' | 'failed'
-  reason: string
-  sent: bigint
-  sentFee: bigint
-  delivered: bigint
-  refunded: bigint
-  /** The part of it that the provider refunded. */
-  refundedByProvider: bigint
-}
-
-interface Refund {
-  readonly payment: number
-  readonly value: bigint
-  readonly returnsFee: boolean
-  /** Whether a payment makes it, which has its number. */
-  readonly byPayment: boolean
-  state: 'pending' | 'completed' | 'failed'
-  taken: bigint
-  returned: bigint
-  returnedFee: bigint
-}
-
-/** What is sent, what of it is the fee, and what is delivered. */
-type Settlement = readonly [sent: bigint, fee: bigint, delivered: bigint]
-
-/** Everything that the model knows. */
-interface State {
-  nowMs: number
-  clientFrozen: boolean
-  readonly accounts: Record<Owner, Account>
-  rules: Readonly<Record<number, ModelRule>>
-  readonly incoming: Record<number, Incoming>
-  readonly payments: Record<number, Payment>
-  readonly refunds: Record<number, Refund>
-  readonly peering: Peering
-  readonly events: Record<string, string[]>
-}
-
-/** What is to be seen of the money: by operators, and as events. Payments and refunds by number, events by subject. */
-export interface Shown {
-  /** Balance, held, available, and whether it is frozen. */
-  readonly accounts: Readonly<Record<Owner, readonly [bigint, bigint, bigint, boolean]>>
-  /** State, what was received, and what of it was refunded. */
-  readonly incoming: Readonly<Record<number, readonly [string, bigint, bigint]>>
-  /** State, reason, what was sent, and what of its delivery was refunded. */
-  readonly payments: Readonly<Record<number, readonly [string, string, bigint, bigint]>>
-  /** What was decided about those that met a rule; empty while they wait. */
-  readonly decisions: Readonly<Record<number, string>>
-  /** State, what was taken, what was returned, and what of the fee. */
-  readonly refunds: Readonly<Record<number, readonly [string, bigint, bigint, bigint]>>
-  /** What the peer owes, and what it is owed. */
-  readonly peer: readonly [bigint, bigint]
-  /** Pending payments elsewhere: whether they are begun, attempts without a fulfillment, what may have arrived, and whether an attempt is made. */
-  readonly sending: Readonly<Record<number, readonly [boolean, number, bigint, boolean]>>
-  /** What receivers at the other provider have, by payment. */
-  readonly elsewhere: Readonly<Record<number, bigint>>
-  readonly events: Readonly<Record<string, readonly string[]>>
-}
 
 /**
  * The rules of the money, implemented again as simply as possible: one operation or step at a time, sums computed from the lists
@@ -254,13 +107,8 @@ export class MoneyModel {
       case 'advance':
         state.nowMs += operation.seconds * 1_000
         return ['done']
-      case 'packet':
-        state.peering.packets[operation.number] = { ...operation, credited: false }
-        return this.#receivePacket(operation.number, together)
-      case 'packet again':
-        return this.#receivePacket(operation.packet, together)
       default:
-        return this.#dealWithPeer(operation)
+        return this.#dealWithPeer(operation, together)
     }
   }
 
@@ -680,11 +528,14 @@ export class MoneyModel {
     return ['fulfill']
   }
 
-  #dealWithPeer(
-    operation: Extract<Operation, { kind: 'manner' | 'decide packet' | 'bound' | 'settle' }>
-  ): string[] {
+  #dealWithPeer(operation: PeerOperation, together: boolean): string[] {
     const { peering } = this.#state
     switch (operation.kind) {
+      case 'packet':
+        peering.packets[operation.number] = { ...operation, credited: false }
+        return this.#receivePacket(operation.number, together)
+      case 'packet again':
+        return this.#receivePacket(operation.packet, together)
       case 'manner':
         peering.manner = operation.manner
         return ['done']
@@ -792,64 +643,4 @@ export class MoneyModel {
   #paymentsWhere(holds: (payment: Payment) => boolean): readonly number[] {
     return entries(this.#state.payments).flatMap(([number, payment]) => (holds(payment) ? [number] : []))
   }
-}
-
-/** What a payment costs beside what it brings, and what the receiver gets: dollars, or euros. */
-function termsOf(
-  owner: Owner,
-  debit: bigint,
-  inEuros: boolean
-): { readonly fee: bigint; readonly receive: bigint } {
-  // A tenth of what is paid in dollars. A euro costs 1 / 0.9 dollars, and brings 1.1.
-  const fee = owner === 'carol' ? 0n : ceil(debit, 10n)
-  const factor = (owner === 'carol') === inEuros ? 10n : owner === 'carol' ? 11n : 9n
-  return { fee, receive: ((debit - fee) * factor) / 10n }
-}
-
-/** What a payment sends that delivers less than everything. */
-function partOf({ debit, fee, receive }: Payment, room: bigint): Settlement {
-  // A failed payment keeps a unit of its debit.
-  const covered = ((debit - 1n) * receive) / debit
-  const part = room < covered ? room : covered
-  const sent = ceil(debit * part, receive)
-  return [sent, sent - ceil((debit - fee) * part, receive), part]
-}
-
-function isEnded({ state }: Payment): boolean {
-  return state === 'completed' || state === 'failed'
-}
-
-/** @throws Error when there is none: an operation is about something that does not exist */
-function given<Value>(value: Value | undefined): Value {
-  if (value === undefined) throw new Error('there is no such thing')
-  return value
-}
-
-/** A deep copy of plain data. Other than that of `structuredClone`, its prototypes are those of this module. */
-function copyOf<Value>(value: Value): Value {
-  if (typeof value !== 'object' || value === null) return value
-  if (Array.isArray(value)) return value.map(copyOf) as Value
-  return Object.fromEntries(
-    Object.entries(value).map(([name, part]) => [name, copyOf(part as unknown)])
-  ) as Value
-}
-
-function sum(values: readonly bigint[]): bigint {
-  return values.reduce((total, value) => total + value, 0n)
-}
-
-function ceil(dividend: bigint, divisor: bigint): bigint {
-  return (dividend + divisor - 1n) / divisor
-}
-
-/** The entries of what is known by number. */
-export function entries<Value>(record: Readonly<Record<number, Value>>): [number, Value][] {
-  return Object.entries(record).map(([number, value]) => [Number(number), value])
-}
-
-function mapped<Value, Result>(
-  record: Readonly<Record<number, Value>>,
-  map: (value: Value, number: number) => Result
-): Record<number, Result> {
-  return Object.fromEntries(entries(record).map(([number, value]) => [number, map(value, number)]))
 }

@@ -2,17 +2,11 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { expectEqual, Story } from '@open-payments-server/testing/model-run'
 import { expect } from '@jest/globals'
 import { explain, expectInOrder } from './money-explanation.js'
-import {
-  entries,
-  type Freezable,
-  MoneyModel,
-  type ModelRule,
-  type Operation,
-  type Owner,
-  OWNERS
-} from './money-model.js'
+import { MoneyModel } from './money-model.js'
 import type { Manner } from './money-model-peers.js'
+import { type Freezable, type ModelRule, type Operation, type Owner, OWNERS } from './money-operations.js'
 import { BALANCE, type MoneyServer, PATIENCE_MS } from './money-server.js'
+import { entries } from './money-state.js'
 
 /** An index into what there is at that time: 0 is the newest of what is suitable. Taken modulo their number. */
 export type Pick = number
