@@ -60,8 +60,8 @@ const withdraw = chosen('withdraw', { owner, value })
 const freeze = chosen('freeze', { of: freezable, freezes: fc.constantFrom(true, false, false, false) })
 const advance = chosen('advance', {
   seconds: fc.oneof(
-    { arbitrary: fc.integer({ min: 1, max: 120 }), weight: 3 },
-    { arbitrary: fc.constantFrom(APPROVAL_TIMEOUT_SECONDS, 61, 81, 81, 1_300), weight: 2 }
+    { arbitrary: fc.integer({ min: 1, max: 120 }), weight: 2 },
+    { arbitrary: fc.constantFrom(APPROVAL_TIMEOUT_SECONDS, 61, 1_300), weight: 1 }
   )
 })
 
@@ -98,7 +98,7 @@ const choice: fc.Arbitrary<Choice> = fc.oneof(
   { arbitrary: refund, weight: 8 },
   { arbitrary: refundAgain, weight: 3 },
   { arbitrary: freeze, weight: 9 },
-  { arbitrary: advance, weight: 8 },
+  { arbitrary: advance, weight: 6 },
   { arbitrary: chosen('repeat', { of: which }), weight: 3 },
   { arbitrary: chosen('rule', { rule }), weight: 7 },
   { arbitrary: chosen('unrule', { of: which }), weight: 2 },
@@ -107,10 +107,10 @@ const choice: fc.Arbitrary<Choice> = fc.oneof(
   { arbitrary: payElsewhere, weight: 14 },
   { arbitrary: packet, weight: 8 },
   { arbitrary: packetAgain, weight: 3 },
-  { arbitrary: decidePacket, weight: 25 },
-  { arbitrary: chosen('manner', { manner }), weight: 6 },
+  { arbitrary: decidePacket, weight: 20 },
+  { arbitrary: chosen('manner', { manner }), weight: 14 },
   { arbitrary: bound, weight: 2 },
-  { arbitrary: chosen('settle', { who, percent }), weight: 3 }
+  { arbitrary: chosen('settle', { who, percent }), weight: 4 }
 )
 
 const newest: fc.Arbitrary<Pick> = fc.constant(0)

@@ -1,7 +1,5 @@
-/** How long a packet is under way at most. */
-const PACKET_LIFETIME_MS = 20_000
-/** How long after that nobody decides about it. */
-const ANSWERED_WITHIN_MS = 60_000
+/** For how long nobody decides what became of a packet: 20 seconds until it has expired, and a minute more. */
+export const DECIDABLE_AFTER_SECONDS = 80
 /** How long payments elsewhere may be begun: the lifetime of a quote. */
 const BEGIN_WITHIN_MS = 300_000
 /** Attempts in a row without a fulfillment after which a payment ends. */
@@ -105,7 +103,7 @@ export function fits(
 
 /** Whether it can be decided what became of the packet of which nothing is known. */
 export function isDecidable({ unknown }: Sending, nowMs: number): boolean {
-  return unknown !== undefined && nowMs > unknown.sentAtMs + PACKET_LIFETIME_MS + ANSWERED_WITHIN_MS
+  return unknown !== undefined && nowMs > unknown.sentAtMs + DECIDABLE_AFTER_SECONDS * 1_000
 }
 
 /** What an attempt came to. */

@@ -3,7 +3,7 @@ import { expectEqual, Story } from '@open-payments-server/testing/model-run'
 import { expect } from '@jest/globals'
 import { explain, expectInOrder } from './money-explanation.js'
 import { MoneyModel } from './money-model.js'
-import type { Manner } from './money-model-peers.js'
+import { DECIDABLE_AFTER_SECONDS, type Manner } from './money-model-peers.js'
 import { type Freezable, type ModelRule, type Operation, type Owner, OWNERS } from './money-operations.js'
 import { BALANCE, type MoneyServer, PATIENCE_MS } from './money-server.js'
 import { entries } from './money-state.js'
@@ -34,7 +34,9 @@ export type Choice =
   | { readonly kind: 'advance'; readonly seconds: number }
   | { readonly kind: 'pay elsewhere'; readonly owner: Owner; readonly debit: bigint }
   | { readonly kind: 'packet'; readonly to: Pick; readonly value: bigint }
-  | { readonly kind: 'packet again' | 'decide packet'; readonly of: Pick }
+  | { readonly kind: 'packet again'; readonly of: Pick }
+  /** Of a payment with a packet that can be decided about; time passes if it is too early for all of them. */
+  | { readonly kind: 'decide packet'; readonly of: Pick }
   | { readonly kind: 'manner'; readonly manner: Manner }
   /** A maximum that leaves some room; undefined: none. */
   | { readonly kind: 'bound'; readonly who: 'they' | 'we'; readonly room: bigint | undefined }
@@ -109,9 +111,9 @@ export class MoneyWorld {
     const operations = choices.flatMap(({ choice, lateMs }, index) => {
       const operation = this.#resolve(choice, index + 1)
       // The clock of a payment that is being sent must not jump beyond its lease.
-      const isTooMuch = isSending && choices.length > 1 && choice.kind === 'advance'
+      const isTooMuch = isSending && choices.length > 1 && operation?.kind === 'advance'
       if (operation === undefined || isTooMuch) return []
-      this.#onCounted(choice.kind)
+      this.#onCounted(operation.kind === 'advance' ? 'advance' : choice.kind)
       if (choices.length > 1) this.#onCounted('together')
       return [{ operation, lateMs }]
     })
@@ -302,9 +304,10 @@ export class MoneyWorld {
       }
       case 'decide packet': {
         const payment = pickOf(this.#model.decidable(), choice.of)
-        return payment === undefined
-          ? undefined
-          : { kind: 'decide packet', payment, arrived: this.#hasArrived(payment) }
+        if (payment !== undefined)
+          return { kind: 'decide packet', payment, arrived: this.#hasArrived(payment) }
+        const isTooEarly = Object.values(this.#model.known.payments).some(({ sending }) => sending?.unknown)
+        return isTooEarly ? { kind: 'advance', seconds: DECIDABLE_AFTER_SECONDS + 1 } : undefined
       }
       case 'bound': {
         const { who, room } = choice
