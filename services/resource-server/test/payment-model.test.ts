@@ -10,7 +10,7 @@ const run = new ModelRun<(typeof OPERATION_KINDS)[number], Counted>({
   kinds: OPERATION_KINDS,
   operations: 1_000,
   operationMs: 100,
-  sequencesPerSeed: 4
+  sequencesPerSeed: 2
 })
 /** Number of parallel sequences, each with its own server, database and clock. An even seed's freezes hold payments. */
 const LANES = 4
