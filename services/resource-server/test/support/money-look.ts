@@ -19,7 +19,7 @@ export interface FoundMoney {
     returnedFee: string
   ][]
   readonly decisions: readonly [id: string, decision: string][]
-  readonly peer: readonly [owes: string, isOwed: string]
+  readonly peer: readonly [owes: string, isOwed: string, mayOwe: string, mayBeOwed: string]
   readonly elsewhere: readonly [
     id: string,
     state: string,
@@ -60,7 +60,8 @@ export const LOOK = `
                                  returned_fee_value::text)), '[]')
         from refunds),
     'peer', (
-      select json_build_array((theirs.debits_posted - theirs.credits_posted)::text, (ours.credits_posted - ours.debits_posted)::text)
+      select json_build_array((theirs.debits_posted - theirs.credits_posted)::text, (ours.credits_posted - ours.debits_posted)::text,
+                               coalesce(receivable_limit_value::text, ''), coalesce(payable_limit_value::text, ''))
         from peer join account theirs on theirs.id = receivable_account_id join account ours on ours.id = payable_account_id
        where peer.id = any($1)),
     'elsewhere', (
@@ -105,7 +106,7 @@ export function shownAs(found: FoundMoney, names: FoundNames): Shown {
       names.numberOf(id),
       [state, BigInt(taken), BigInt(returned), BigInt(returnedFee)]
     ]),
-    peer: [BigInt(peer[0]), BigInt(peer[1])],
+    peer: [BigInt(peer[0]), BigInt(peer[1]), peer[2], peer[3]],
     sending: byNumber(
       elsewhere.filter(([, state]) => state === 'pending'),
       ([id, , begun, attempts, unknown, leased]) => [

@@ -258,7 +258,10 @@ export class MoneyModel {
         returned,
         returnedFee
       ]),
-      peer: [peering.theyOwe, peering.weOwe],
+      peer: [
+        ...([peering.theyOwe, peering.weOwe] as const),
+        ...([peering.theyOweMaximum?.toString() ?? '', peering.weOweMaximum?.toString() ?? ''] as const)
+      ],
       sending: this.#ofSendings(({ begun, attempts, unknown }, { state }) =>
         state === 'pending' ? [begun, attempts, unknown?.value ?? 0n, false] : undefined
       ),

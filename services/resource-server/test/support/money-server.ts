@@ -325,7 +325,10 @@ export class MoneyServer {
         this.#numberOf(refundId),
         [state, BigInt(settledValue), BigInt(returnedValue), BigInt(returnedFeeValue)]
       ]),
-      peer: [BigInt(peer?.receivableValue ?? 0), BigInt(peer?.payableValue ?? 0)]
+      peer: [
+        ...([BigInt(peer?.receivableValue ?? 0), BigInt(peer?.payableValue ?? 0)] as const),
+        ...([peer?.receivableLimitValue ?? '', peer?.payableLimitValue ?? ''] as const)
+      ]
     }
   }
 

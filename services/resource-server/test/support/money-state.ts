@@ -82,8 +82,8 @@ export interface Shown {
   readonly decisions: Readonly<Record<number, string>>
   /** State, what was taken, what was returned, and what of the fee. */
   readonly refunds: Readonly<Record<number, readonly [string, bigint, bigint, bigint]>>
-  /** What the peer owes, and what it is owed. */
-  readonly peer: readonly [bigint, bigint]
+  /** What the peer owes, what it is owed, and what each may be at most; empty for any amount. */
+  readonly peer: readonly [bigint, bigint, string, string]
   /** Pending payments elsewhere: whether they are begun, attempts without a fulfillment, what may have arrived, and whether an attempt is made. */
   readonly sending: Readonly<Record<number, readonly [boolean, number, bigint, boolean]>>
   /** What receivers at the other provider have, by payment. */
