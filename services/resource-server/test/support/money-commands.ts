@@ -85,7 +85,10 @@ const packetAgain = chosen('packet again', { of: which })
 const decidePacket = chosen('decide packet', { of: which })
 const bound = chosen('bound', {
   who,
-  room: fc.option(fc.bigInt({ min: 0n, max: 1_000n }), { nil: undefined, freq: 2 })
+  room: fc.option(fc.oneof(fc.bigInt({ min: 0n, max: 250n }), fc.bigInt({ min: 0n, max: 1_000n })), {
+    nil: undefined,
+    freq: 4
+  })
 })
 
 const choice: fc.Arbitrary<Choice> = fc.oneof(
@@ -105,11 +108,11 @@ const choice: fc.Arbitrary<Choice> = fc.oneof(
   { arbitrary: chosen('deposit', { owner, value }), weight: 2 },
   { arbitrary: withdraw, weight: 2 },
   { arbitrary: payElsewhere, weight: 14 },
-  { arbitrary: packet, weight: 8 },
+  { arbitrary: packet, weight: 11 },
   { arbitrary: packetAgain, weight: 3 },
   { arbitrary: decidePacket, weight: 20 },
   { arbitrary: chosen('manner', { manner }), weight: 14 },
-  { arbitrary: bound, weight: 2 },
+  { arbitrary: bound, weight: 5 },
   { arbitrary: chosen('settle', { who, percent }), weight: 4 }
 )
 
