@@ -420,10 +420,9 @@ describe('a token', () => {
 
   it('is asked for again if the request for it certainly did not leave', async () => {
     let attempts = 0
-    const unsent = { ...http, postJson: undefined } as unknown as SafeHttpClient
     reader = makeReader({
       http: {
-        getJson: unsent.getJson,
+        ...http,
         postJson: (...asked) => {
           attempts += 1
           return attempts < 3 ? http.postJson('http://127.0.0.1:1/') : http.postJson(...asked)

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import type { ServerResponse } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import { status } from '@open-payments-server/grpc-transport'
 import { exportEd25519Jwk } from '@open-payments-server/http-signatures/sign'
@@ -12,6 +13,8 @@ import { type ReceivingPeer, startReceivingPeer } from './support/receiving-peer
 
 const USD = { code: 'USD', scale: 2 }
 
+/** How many payments of a provider are read at a time to which nothing was ever delivered. */
+const STRANGER_REQUESTS_MAX = 16
 /** How often the clock of the service is moved, in milliseconds. */
 const TICK_MS = 10
 
@@ -172,6 +175,21 @@ describe('a payment to another provider', () => {
     expect(created.body).toMatchObject({ debitAmount: usd(777), receiveAmount: usd(777), sentAmount: usd(0) })
     expect((await world.whenEnded(created.textAt('id'))).at('sentAmount')).toEqual(usd(777))
     expect(peer.payment(id).receivedValue).toBe(777n)
+  })
+
+  it('makes its provider no stranger: as many of the payments there are read at a time as arrive', async () => {
+    ask(100n)
+    expect((await payWhole()).body).toMatchObject({ failed: false })
+    ask()
+    const waiting: ServerResponse[] = []
+    provider.answer('payment', (response) => {
+      waiting.push(response)
+      if (waiting.length < STRANGER_REQUESTS_MAX * 2) return
+      for (const one of waiting)
+        one.setHeader('content-type', 'application/json').end(JSON.stringify(provider.payment))
+    })
+    const quotes = Array.from({ length: STRANGER_REQUESTS_MAX * 2 }, () => quote({ debitAmount: usd(100) }))
+    expect((await Promise.all(quotes)).map(({ status }) => status)).toEqual(quotes.map(() => 201))
   })
 
   it('goes in many packets where the way takes only small ones', async () => {

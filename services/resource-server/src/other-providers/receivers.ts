@@ -43,7 +43,7 @@ export type ReceiverReading =
 /** What reading incoming payments of other providers needs. */
 export interface ReceiverReaderDependencies {
   /** Its answers should be limited to 64 KB, and each of its requests to less than {@link timeoutMs}, so that one can be repeated. */
-  readonly http: Pick<SafeHttpClient, 'getJson' | 'postJson'>
+  readonly http: Pick<SafeHttpClient, 'getJson' | 'postJson' | 'vouchFor'>
   /** Whom other providers see. */
   readonly identity: ClientIdentity
   readonly store: GrantStore
@@ -63,6 +63,13 @@ export interface ReceiverReader {
    * @throws whatever the store of grants throws
    */
   readReceiver(url: string, options?: { readonly signal?: AbortSignal | undefined }): Promise<ReceiverReading>
+  /**
+   * Vouches for the provider of an incoming payment, because money was delivered there: as many as may of its payments are read at a time,
+   * which strangers cannot keep from happening.
+   *
+   * @param url of the incoming payment
+   */
+  vouchFor(url: string): void
 }
 
 /**
@@ -86,6 +93,10 @@ export function createReceiverReader(dependencies: ReceiverReaderDependencies): 
         if (!(error instanceof ProviderFailure)) throw error
         return { kind: error.kind, failure: error }
       }
+    },
+    vouchFor(url) {
+      const authServer = provider.authServers.get(parseHttpUrl(url).origin)
+      for (const known of [url, authServer]) if (known !== undefined) dependencies.http.vouchFor(known)
     }
   }
 }

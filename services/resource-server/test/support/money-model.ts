@@ -156,6 +156,7 @@ export class MoneyModel {
       const { dispatched, end } = attempt(peering, sending, nowMs)
       for (const value of dispatched) this.#tell('peer', ...oweThem(peering, value))
       this.#count(number, end)
+      if (payment.state === 'pending' && dispatched.length > 0) this.#tellPart(number)
     }
   }
 
@@ -567,7 +568,13 @@ export class MoneyModel {
     if (!arrived) return ['done']
     sending.delivered += value
     this.#tell('peer', ...oweThem(peering, value))
+    if (sending.delivered < sending.value) this.#tellPart(number)
     return ['done']
+  }
+
+  /** Tells that a part was delivered, and the rest must wait. */
+  #tellPart(number: number): void {
+    this.#tell(`payment ${String(number)}`, 'outgoing_payment.partially_sent')
   }
 
   /** @param reason why it failed; empty if it is completed */

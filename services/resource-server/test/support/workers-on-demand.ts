@@ -1,4 +1,5 @@
 import { createLogger, systemRandom } from '@open-payments-server/runtime'
+import { newId } from '@open-payments-server/value-types/identifiers'
 import { createResourceUrls } from '../../src/domain/resource-urls.js'
 import { declineOverdue } from '../../src/features/approve-payments/decide.js'
 import { deliverOutcomes } from '../../src/features/deliver-reservation-outcomes/deliver-outcomes.js'
@@ -16,6 +17,8 @@ import type { PaymentWorld } from './payment-world.js'
 /** The most that one call does of each. */
 const LIMIT = 500
 const CALL_DEADLINE_MS = 5_000
+/** It sends nothing itself. */
+const NO_ROOM = 0
 
 /** The work of a second replica's workers, done when a test says so, beside those of the server. */
 export interface WorkersOnDemand {
@@ -67,15 +70,18 @@ export function startWorkersOnDemand(
     callDeadlineMs: CALL_DEADLINE_MS
   }
   const providerAccounts = createProviderAccounts()
+  const leasedBy = newId(clock, systemRandom)
   const method = createLocalPayments({ ...shared, holdsFrozen })
   return {
     async sweep() {
       await declineOverdue(LIMIT, deciding)
       await method.processPending(LIMIT)
       // It leaves nobody alone for a while: whoever is owed less now is paid at once.
-      const { begun } = await createBeginSending({ ...shared, holdsFrozen, providerAccounts })(LIMIT)
+      const { due } = await createBeginSending({ ...shared, holdsFrozen, providerAccounts, leasedBy })(
+        NO_ROOM
+      )
       await tellExpiries(LIMIT, shared)
-      return begun > 0
+      return due > 0
     },
     async deliver() {
       await deliverOutcomes({ limit: LIMIT, signal: new AbortController().signal }, delivering)

@@ -42,6 +42,8 @@ export interface BeginDependencies {
 export interface BegunRound {
   /** Payments that this process sends from now on. */
   readonly leased: readonly LeasedSending[]
+  /** Number of those that any process may send. */
+  readonly due: number
   /** Number of those that ended, because they can no longer begin. */
   readonly ended: number
   /** Whether there may be more that can begin. */
@@ -51,7 +53,7 @@ export interface BegunRound {
 /**
  * Begins to send pending payments to receivers that are hosted elsewhere, the oldest first.
  *
- * @returns begins some, of which this process may send up to `room`. Some may be due besides, for any process.
+ * @returns begins some, of which this process takes up to `room`. No process takes those that could be too much for their peers yet.
  */
 export function createBeginSending(dependencies: BeginDependencies): (room: number) => Promise<BegunRound> {
   const { database, clock, counters, holdsFrozen, leasedBy } = dependencies
@@ -63,14 +65,15 @@ export function createBeginSending(dependencies: BeginDependencies): (room: numb
     const lease = { leasedBy, leasedUntilMs: nowMs + LEASE_MS }
     const { found, hasOthers, begun } =
       room === 0 ? NOTHING_AT_ONCE : await beginSendingAtOnce(database, { ...claim, ...lease, limit: room })
-    if (!hasOthers) return { leased: begun, ended: 0, isMore: found === room && begun.length > 0 }
+    if (!hasOthers) return { leased: begun, due: 0, ended: 0, isMore: found === room && begun.length > 0 }
     const judged = await judge({ ...claim, limit: JUDGED_MAX }, dependencies, (peerId) =>
       full.set(peerId, true)
     )
     for (const { settlement } of judged.endings) counters.countEnded(settlement.state)
     const ended = judged.endings.length
-    const isMore = (found === room || judged.found === JUDGED_MAX) && begun.length + judged.begun + ended > 0
-    return { leased: begun, ended, isMore }
+    const due = judged.begun
+    const isMore = (found === room || judged.found === JUDGED_MAX) && begun.length + due + ended > 0
+    return { leased: begun, due, ended, isMore }
   }
 }
 

@@ -54,6 +54,7 @@ export async function send(
     },
     { ...sending, journal: dependencies.journals.of(order, peer) }
   )
+  if (hasProgressed(result.progress, progress)) dependencies.receivers.vouchFor(order.receiver)
   if (result.unknownPackets.length > 0) {
     const unknown = result.unknownPackets.map(({ sequence, because }) => ({ sequence, because }))
     logger.error({ paymentId: order.paymentId, unknown }, 'it is not known whether packets arrived')
