@@ -34,6 +34,7 @@ export {
   type WireFixture,
   type WireFixtureKind
 } from './wire-fixtures.js'
+export { type RandomSequence, randomSequence, seedOf, weighted, wholeNumber } from './random.js'
 export { TestClock } from './test-clock.js'
 export { createTestDatabase, type TestDatabase, type TestQuery } from './test-database.js'
 export { createTestKey, type TestKey } from './test-key.js'

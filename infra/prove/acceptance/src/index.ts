@@ -9,8 +9,9 @@ export {
   requestToken
 } from './consent.js'
 export { type ConnectedSystem, connectToSystem, type TestClient } from './connect-system.js'
-export { allSettled, amount, createReceiver, eventually, pay } from './payments.js'
+export { allSettled, amount, converged, createReceiver, eventually, pay } from './payments.js'
 export { createDestination, createPeer, PEER_NAME, peerSystems } from './peering.js'
+export { connectInRealTime, QUICK } from './process-system.js'
 export { planSystem, type Settings, type SystemPlan } from './plan-system.js'
 export type { ServiceName } from './service-name.js'
 export { runMigration, ServiceProcess, type ServiceProcessOptions } from './service-process.js'

@@ -83,3 +83,15 @@ export function allSettled(system: ConnectedSystem, withinMs?: number): Promise<
   }
   return eventually('all payments ended and all outcomes delivered', condition, withinMs)
 }
+
+/** Waits until no payment is pending, every outcome is delivered and no reservation is open. */
+export async function converged(system: ConnectedSystem, withinMs?: number): Promise<void> {
+  const nothingOpen = async (): Promise<boolean> => {
+    await allSettled(system, withinMs)
+    const open = await system.authDatabase.query(`select 1 from reservation where state = 'open' limit 1`)
+    return open.length === 0
+  }
+  await eventually('no reservation is open', nothingOpen, withinMs)
+  // The last releases may have been recorded after the outcomes were checked.
+  await allSettled(system, withinMs)
+}

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { callUnary } from '@open-payments-server/grpc-transport'
 import type { wallet } from '@open-payments-server/proto'
+import type { Asset } from '@open-payments-server/value-types/amounts'
 import type { ConnectedSystem } from './connect-system.js'
 import { createReceiver } from './payments.js'
 
@@ -31,31 +32,47 @@ export async function createPeer(
   await callUnary(peers, 'createPeer', { ...unbounded, ...peer }, { idempotent: false })
 }
 
-/**
- * Makes two systems each other's peers in US dollars.
- *
- * @param bounds.packetLimitValue the largest packet that either takes, in cents; default: any
- * @param bounds.endpointOf where each posts its packets, instead of straight to the other one
- */
+/** How two systems are peers, where it is not as {@link peerSystems} says. */
+interface PeeringTerms {
+  /** What each knows the other one by; default: {@link PEER_NAME}. Two peerings have two names. */
+  readonly name?: string
+  /** Default: US dollars. */
+  readonly asset?: Asset
+  /** The largest packet that either takes, in the smallest units of the asset; default: any. */
+  readonly packetLimitValue?: bigint
+  /** Where each posts its packets, instead of straight to the other one. */
+  readonly endpointOf?: (peer: PeeredSystem) => string
+  /** ILP addresses that lead to a peer; the first one is its own. Default: that of its receivers alone. */
+  readonly addressesOf?: (peer: PeeredSystem) => readonly [string, ...string[]]
+}
+
+/** Makes two systems each other's peers, without limits: in US dollars, unless something else is said of it. */
 export async function peerSystems(
   one: PeeredSystem,
   another: PeeredSystem,
-  bounds: {
-    readonly packetLimitValue?: bigint
-    readonly endpointOf?: (peer: PeeredSystem) => string
-  } = {}
+  terms: PeeringTerms = {}
 ): Promise<void> {
-  const { packetLimitValue, endpointOf = ({ peering }) => peering.ilpEndpoint } = bounds
+  const {
+    name = PEER_NAME,
+    asset,
+    packetLimitValue,
+    endpointOf = ({ peering }) => peering.ilpEndpoint,
+    addressesOf = ({ peering }) => [peering.ilpAddress]
+  } = terms
   const toOne = randomBytes(24).toString('hex')
   const toAnother = randomBytes(24).toString('hex')
-  const create = (here: PeeredSystem, there: PeeredSystem, tokens: Tokens): Promise<void> =>
-    createPeer(here, {
+  const create = (here: PeeredSystem, there: PeeredSystem, tokens: Tokens): Promise<void> => {
+    const [ilpAddress, ...routes] = addressesOf(there)
+    return createPeer(here, {
       ...tokens,
-      name: PEER_NAME,
-      ilpAddress: there.peering.ilpAddress,
+      ...(asset === undefined ? {} : { asset }),
+      name,
+      ilpAddress,
+      routes,
       endpoint: endpointOf(there),
       packetLimitValue: packetLimitValue?.toString() ?? ''
     })
+  }
   await create(one, another, { incomingToken: toOne, outgoingToken: toAnother })
   await create(another, one, { incomingToken: toAnother, outgoingToken: toOne })
 }

@@ -58,6 +58,8 @@ export interface AuthServerPlan {
   readonly httpPort: number
   readonly identityProviderPort: number
   readonly grpcPort: number
+  /** Answers 200 once it is ready. */
+  readonly readyUrl: string
   readonly settings: Settings
 }
 
@@ -66,6 +68,8 @@ export interface ResourceServerPlan {
   readonly httpPort: number
   readonly grpcPort: number
   readonly peerPort: number
+  /** Answers 200 once it is ready. */
+  readonly readyUrl: string
   readonly settings: Settings
 }
 
@@ -112,6 +116,7 @@ export async function planSystem(options: PlanOptions = {}): Promise<SystemPlan>
   }
   const authServers = authPorts.map((instance) => ({
     ...instance,
+    readyUrl: `http://127.0.0.1:${String(instance.identityProviderPort)}/readyz`,
     settings: {
       ...shared,
       ...authSecrets,
@@ -150,6 +155,7 @@ export async function planSystem(options: PlanOptions = {}): Promise<SystemPlan>
   const ilpAddress = `test.system-${String(resourcePorts[0]?.httpPort)}`
   const resourceServers = resourcePorts.map((instance) => ({
     ...instance,
+    readyUrl: `http://localhost:${String(instance.httpPort)}/readyz`,
     settings: {
       ...shared,
       ...resourceSecrets,

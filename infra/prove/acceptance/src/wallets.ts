@@ -61,33 +61,44 @@ export function amountOf({ asset }: Wallet, value: bigint): object {
 /** Access tokens by purpose. */
 type Tokens = Readonly<Record<'incoming' | 'quote' | 'outgoing', string>>
 
+/** A client at a system. */
+export interface Client {
+  readonly system: ConnectedSystem
+  readonly client: TestClient
+}
+
 /** A client with every right to the payments from one wallet to another. */
 export class Correspondence {
-  readonly #system: ConnectedSystem
-  readonly #client: TestClient
+  /** Who orders payments. */
+  readonly payer: Client
+  /** Who is to be paid: the same, unless the wallets are at two systems. */
+  readonly payee: Client
   readonly #tokens: Tokens
 
   private constructor(
-    system: ConnectedSystem,
-    client: TestClient,
+    { payer, payee }: { readonly payer: Client; readonly payee: Client },
     readonly from: Wallet,
     readonly to: Wallet,
     tokens: Tokens
   ) {
-    this.#system = system
-    this.#client = client
+    this.payer = payer
+    this.payee = payee
     this.#tokens = tokens
   }
 
-  /** @param limits of the outgoing payments' grant */
+  /**
+   * @param wallets.payee who is to be paid, where that wallet is at another system
+   * @param limits of the outgoing payments' grant
+   */
   static async open(
     system: ConnectedSystem,
     client: TestClient,
-    wallets: { readonly from: Wallet; readonly to: Wallet },
+    wallets: { readonly from: Wallet; readonly to: Wallet; readonly payee?: Client },
     limits?: Limits
   ): Promise<Correspondence> {
-    const { from, to } = wallets
-    const incoming = await requestToken(system, client, [
+    const payer = { system, client }
+    const { from, to, payee = payer } = wallets
+    const incoming = await requestToken(payee.system, payee.client, [
       {
         type: 'incoming-payment',
         actions: ['create', 'read', 'complete'],
@@ -97,7 +108,7 @@ export class Correspondence {
     const quote = await requestToken(system, client, [{ type: 'quote', actions: ['create', 'read'] }])
     const access = [outgoingAccess(system, limits, from.walletAddress)]
     const { token: outgoing } = await consentedToken(system, client, access)
-    return new Correspondence(system, client, from, to, { incoming, quote, outgoing })
+    return new Correspondence({ payer, payee }, from, to, { incoming, quote, outgoing })
   }
 
   /** Creates an incoming payment; any amount may be received unless told otherwise. */
@@ -110,7 +121,13 @@ export class Correspondence {
     return (await this.requestReceiver(body)).textAt('id')
   }
 
-  quote(receiver: string, fixed: FixedAmount): Promise<Answer> {
+  /** Completes an incoming payment: it takes nothing more. */
+  complete(receiver: string): Promise<Answer> {
+    return this.payee.client.request('POST', `${receiver}/complete`, { accessToken: this.#tokens.incoming })
+  }
+
+  /** @param fixed whatever the receiver still lacks, unless given */
+  quote(receiver: string, fixed?: FixedAmount): Promise<Answer> {
     return this.#post('/quotes', 'quote', {
       walletAddress: this.from.walletAddress,
       receiver,
@@ -145,12 +162,14 @@ export class Correspondence {
 
   /** Reads a payment again. */
   read(kind: 'incoming' | 'outgoing', url: string): Promise<Answer> {
-    return this.#client.request('GET', url, { accessToken: this.#tokens[kind] })
+    const { client } = kind === 'incoming' ? this.payee : this.payer
+    return client.request('GET', url, { accessToken: this.#tokens[kind] })
   }
 
   /** Amounts that the grant has spent. */
   readSpent(): Promise<Answer> {
-    return this.#client.request('GET', `${this.#system.resourceServerUrl}/outgoing-payment-grant`, {
+    const { system, client } = this.payer
+    return client.request('GET', `${system.resourceServerUrl}/outgoing-payment-grant`, {
       accessToken: this.#tokens.outgoing
     })
   }
@@ -161,7 +180,8 @@ export class Correspondence {
     body: object,
     options: SignedRequestOptions = {}
   ): Promise<Answer> {
-    const url = `${this.#system.resourceServerUrl}${path}`
-    return this.#client.request('POST', url, { accessToken: this.#tokens[token], body, ...options })
+    const { system, client } = token === 'incoming' ? this.payee : this.payer
+    const url = `${system.resourceServerUrl}${path}`
+    return client.request('POST', url, { accessToken: this.#tokens[token], body, ...options })
   }
 }

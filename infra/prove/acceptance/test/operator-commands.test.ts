@@ -1,16 +1,13 @@
-import { execFile } from 'node:child_process'
 import { mkdtemp, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { consentedToken, outgoingAccess } from '../src/consent.js'
 import { allSettled, createReceiver, eventually, pay } from '../src/payments.js'
+import { type CommandOutput, runOperatorCli } from '../src/run-operator-cli.js'
 import { startSystem, type System } from '../src/system.js'
-
-const CLI = fileURLToPath(new URL('../../../../packages/operator-cli/dist/main.js', import.meta.url))
 
 let system: System
 beforeAll(async () => {
@@ -22,35 +19,9 @@ afterAll(async () => {
   await system.stop()
 })
 
-/** A command line as an operator runs it, with `--json`. */
-function run(
-  ...words: string[]
-): Promise<{ status: number; lines: Record<string, unknown>[]; stdout: string; stderr: string }> {
-  const env = {
-    PATH: process.env.PATH,
-    AUTH_GRPC_TARGET: `127.0.0.1:${String(system.authServers[0]?.grpcPort)}`,
-    WALLET_GRPC_TARGET: `127.0.0.1:${String(system.resourceServers[0]?.grpcPort)}`
-  }
-  return new Promise((resolve) => {
-    execFile(process.execPath, [CLI, ...words, '--json'], { env }, (error, stdout, stderr) => {
-      const status = error === null ? 0 : Number(error.code)
-      resolve({ status, stdout, stderr, lines: linesOf(stdout) })
-    })
-  })
-}
-
-function linesOf(text: string): Record<string, unknown>[] {
-  try {
-    return [JSON.parse(text) as Record<string, unknown>]
-  } catch {
-    return text.split('\n').flatMap((line) => {
-      try {
-        return [JSON.parse(line) as Record<string, unknown>]
-      } catch {
-        return []
-      }
-    })
-  }
+/** A command line as an operator runs it. */
+function run(...words: string[]): Promise<CommandOutput> {
+  return runOperatorCli(system, words)
 }
 
 /** The one document of a command that must succeed. */

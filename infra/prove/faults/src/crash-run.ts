@@ -1,7 +1,13 @@
-import { amount, consentedToken, createReceiver, outgoingAccess } from '@open-payments-server/acceptance'
+import {
+  amount,
+  consentedToken,
+  converged,
+  createReceiver,
+  outgoingAccess
+} from '@open-payments-server/acceptance'
 import type { PaymentCrash } from './crash-points.js'
 import type { CrashSystem } from './crash-system.js'
-import { converged, PaymentLoad } from './payment-load.js'
+import { PaymentLoad } from './payment-load.js'
 import { AWAITING, decideAboutPayments } from './provider-decisions.js'
 
 /** Time after a crash within which everything must have recovered, in milliseconds. */

@@ -1,14 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import {
   type ConnectedSystem,
-  connectToSystem,
+  connectInRealTime,
   eventually,
   planSystem,
-  type ServiceName,
-  type Settings,
-  type SystemPlan
+  QUICK,
+  type ServiceName
 } from '@open-payments-server/acceptance'
-import { systemClock } from '@open-payments-server/runtime'
 import type { CrashStep } from './crash-steps.js'
 import { CrashableServices, DatabaseProxies } from './crashable-services.js'
 import { WebhookWitness } from './webhook-witness.js'
@@ -29,18 +27,6 @@ export interface CrashSystem extends ConnectedSystem {
   stop(): Promise<void>
 }
 
-/** Settings with which what takes minutes in production takes seconds. */
-export const QUICK: Readonly<Record<'auth' | 'resource', Settings>> = {
-  auth: { CONTINUATION_WAIT_SECONDS: '0', ACCESS_TOKEN_LIFETIME_SECONDS: '86400', LOG_LEVEL: 'warn' },
-  resource: {
-    AUTH_GRPC_DEADLINE_MS: '2000',
-    PROCESSING_POLL_SECONDS: '1',
-    SWEEP_INTERVAL_SECONDS: '1',
-    ORPHAN_AGE_SECONDS: '2',
-    APPROVAL_TIMEOUT_SECONDS: '3',
-    LOG_LEVEL: 'warn'
-  }
-}
 /** Maximum wait until a client is connected again. */
 const CONNECT_TIMEOUT_MS = 30_000
 
@@ -68,15 +54,6 @@ export async function startCrashSystem(): Promise<CrashSystem> {
       await Promise.all([plan.authDatabase.drop(), plan.resourceDatabase.drop()])
     }
   }
-}
-
-/** Connects to a system whose services take their time from the machine. */
-export function connectInRealTime(plan: SystemPlan): Promise<ConnectedSystem> {
-  return connectToSystem(plan, {
-    clock: systemClock,
-    passSeconds: (seconds) =>
-      seconds === 0 ? Promise.resolve() : Promise.reject(new Error('the real time does not pass on demand'))
-  })
 }
 
 /** Waits until the clients of a system, and its services, are connected again: broken connections pause before they reconnect. */

@@ -114,21 +114,14 @@ export class DatabaseProxies {
     const [authServer] = plan.authServers
     const [resourceServer] = plan.resourceServers
     if (authServer === undefined || resourceServer === undefined) throw new Error('the plan has no instances')
-    const ready = {
-      'auth-server': `http://127.0.0.1:${String(authServer.identityProviderPort)}/readyz`,
-      'resource-server': `http://localhost:${String(resourceServer.httpPort)}/readyz`
-    }
-    const settings = { 'auth-server': authServer.settings, 'resource-server': resourceServer.settings }
+    const plans = { 'auth-server': authServer, 'resource-server': resourceServer }
     return new Map(
       [...this.#proxies]
         .toSorted(([one], [another]) => one.localeCompare(another))
-        .map(([service, proxy]) => [
-          nameOf(service),
-          {
-            process: new ServiceProcess({ service, settings: settings[service], readyUrl: ready[service] }),
-            proxy
-          }
-        ])
+        .map(([service, proxy]) => {
+          const { settings, readyUrl } = plans[service]
+          return [nameOf(service), { process: new ServiceProcess({ service, settings, readyUrl }), proxy }]
+        })
     )
   }
 

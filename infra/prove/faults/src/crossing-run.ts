@@ -1,8 +1,14 @@
-import { amount, consentedToken, createReceiver, outgoingAccess } from '@open-payments-server/acceptance'
+import {
+  amount,
+  consentedToken,
+  converged,
+  createReceiver,
+  outgoingAccess
+} from '@open-payments-server/acceptance'
 import type { CrossingCrash } from './crossing-points.js'
 import { balances, type CrossingLoads, keepDeciding, untruths, wrongs } from './crossing-loads.js'
 import type { CrossingSystem } from './crossing-system.js'
-import { converged, PaymentLoad } from './payment-load.js'
+import { PaymentLoad } from './payment-load.js'
 
 /** Time after a crash within which everything must have recovered, in milliseconds: packets under way must expire first. */
 const CONVERGED_WITHIN_MS = 90_000

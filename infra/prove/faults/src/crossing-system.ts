@@ -1,14 +1,16 @@
 import {
+  connectInRealTime,
   type ConnectedSystem,
   PEER_NAME,
   peerSystems,
   planSystem,
+  QUICK,
   type ServiceName
 } from '@open-payments-server/acceptance'
 import { callUnary } from '@open-payments-server/grpc-transport'
 import type { CrashStep } from './crash-steps.js'
 import { CrashableServices, DatabaseProxies } from './crashable-services.js'
-import { connectInRealTime, QUICK, reconnected } from './crash-system.js'
+import { reconnected } from './crash-system.js'
 
 /** A service of two systems that pay each other: by itself it is that of the sender. */
 export type CrossingService = ServiceName | `receiving ${ServiceName}`

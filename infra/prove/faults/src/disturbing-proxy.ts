@@ -1,5 +1,5 @@
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
-import { type RandomSequence, randomSequence } from './random.js'
+import { type RandomSequence, randomSequence } from '@open-payments-server/testing'
 
 /** Where a proxy leads to, and what it disturbs by. */
 export interface DisturbingProxyOptions {

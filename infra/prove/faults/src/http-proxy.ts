@@ -7,7 +7,7 @@ import {
   listenLocally,
   type ProxiedConnection
 } from './disturbing-proxy.js'
-import { type RandomSequence, wholeNumber } from './random.js'
+import { type RandomSequence, wholeNumber } from '@open-payments-server/testing'
 
 /** What can happen to a message. After `cut`, `reset` and `stalled`, nothing of the connection is left. */
 export type FaultKind =

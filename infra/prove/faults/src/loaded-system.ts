@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import {
   consentedToken,
+  converged,
   createReceiver,
   eventually,
   outgoingAccess,
@@ -8,7 +9,7 @@ import {
   type System
 } from '@open-payments-server/acceptance'
 import { type OtherRequest, prepareOtherRequests } from './other-requests.js'
-import { converged, type Order, PaymentLoad } from './payment-load.js'
+import { type Order, PaymentLoad } from './payment-load.js'
 
 const PAYERS = 10
 /** Maximum number of times that a client sends a payment without a final answer. */

@@ -1,10 +1,4 @@
-import {
-  allSettled,
-  amount,
-  type ConnectedSystem,
-  eventually,
-  type TestClient
-} from '@open-payments-server/acceptance'
+import { amount, type ConnectedSystem, converged, type TestClient } from '@open-payments-server/acceptance'
 import type { Answer, SignedRequestOptions } from '@open-payments-server/testing'
 
 /** A payment as its client knows it. */
@@ -184,18 +178,6 @@ export function differencesBetween(
   return amounts.flatMap(([what, found, due]) =>
     found === due ? [] : [`${String(found)} ${what}, and payments of ${String(due)}`]
   )
-}
-
-/** Waits until no payment is pending, every outcome is delivered and no reservation is open. */
-export async function converged(system: ConnectedSystem, withinMs?: number): Promise<void> {
-  const nothingOpen = async (): Promise<boolean> => {
-    await allSettled(system, withinMs)
-    const open = await system.authDatabase.query(`select 1 from reservation where state = 'open' limit 1`)
-    return open.length === 0
-  }
-  await eventually('no reservation is open', nothingOpen, withinMs)
-  // The last releases may have been recorded after the outcomes were checked.
-  await allSettled(system, withinMs)
 }
 
 /** Whether an answer leaves open whether the payment exists, or will after a repetition. */

@@ -7,7 +7,7 @@ import {
   listenLocally,
   type ProxiedConnection
 } from './disturbing-proxy.js'
-import { type RandomSequence, wholeNumber } from './random.js'
+import { type RandomSequence, wholeNumber } from '@open-payments-server/testing'
 
 /**
  * What can happen to bytes in transit. After lost bytes a stream cannot continue: what follows is lost too, and the connection is

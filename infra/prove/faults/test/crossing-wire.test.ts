@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { consentedToken, createReceiver, outgoingAccess } from '@open-payments-server/acceptance'
+import { consentedToken, converged, createReceiver, outgoingAccess } from '@open-payments-server/acceptance'
+import { randomSequence, seedOf, wholeNumber } from '@open-payments-server/testing'
 import { balances, keepDeciding, wrongs } from '../src/crossing-loads.js'
 import { type CrossingSystem, startCrossingSystem } from '../src/crossing-system.js'
 import { HttpProxy } from '../src/http-proxy.js'
-import { converged, type Order, PaymentLoad } from '../src/payment-load.js'
-import { randomSequence, seedOf, wholeNumber } from '../src/random.js'
+import { type Order, PaymentLoad } from '../src/payment-load.js'
 
 const PAYMENTS = 120
 const PAYERS = 8

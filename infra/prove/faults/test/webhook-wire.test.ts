@@ -2,14 +2,15 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   consentedToken,
+  converged,
   createReceiver,
   outgoingAccess,
   startSystem,
   type System
 } from '@open-payments-server/acceptance'
+import { seedOf } from '@open-payments-server/testing'
 import { HttpProxy } from '../src/http-proxy.js'
-import { converged, PaymentLoad } from '../src/payment-load.js'
-import { seedOf } from '../src/random.js'
+import { PaymentLoad } from '../src/payment-load.js'
 import { WebhookWitness } from '../src/webhook-witness.js'
 
 const PAYERS = 8

@@ -3,13 +3,14 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   amount,
   consentedToken,
+  converged,
   createReceiver,
   outgoingAccess,
   startSystem,
   type System
 } from '@open-payments-server/acceptance'
-import { converged, isUndecided, type Order, PaymentLoad } from '../src/payment-load.js'
-import { randomSequence, seedOf, weighted, wholeNumber } from '../src/random.js'
+import { randomSequence, seedOf, weighted, wholeNumber } from '@open-payments-server/testing'
+import { isUndecided, type Order, PaymentLoad } from '../src/payment-load.js'
 import { WireProxy } from '../src/wire-proxy.js'
 
 const PAYMENTS = 1_000

@@ -218,11 +218,11 @@ async function startServices(
     inspectorPort: inspected ? await findFreePort() : undefined
   })
   const planned = await Promise.all([
-    ...plan.authServers.map(({ settings, identityProviderPort }, index) =>
-      options('auth-server', settings, `http://127.0.0.1:${String(identityProviderPort)}/readyz`, index)
+    ...plan.authServers.map(({ settings, readyUrl }, index) =>
+      options('auth-server', settings, readyUrl, index)
     ),
-    ...plan.resourceServers.map(({ settings, httpPort }, index) =>
-      options('resource-server', settings, `http://localhost:${String(httpPort)}/readyz`, index)
+    ...plan.resourceServers.map(({ settings, readyUrl }, index) =>
+      options('resource-server', settings, readyUrl, index)
     )
   ])
   const services = planned.map((one) => new ServiceProcess<StackServiceOptions>(one))
