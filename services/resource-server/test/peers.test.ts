@@ -286,6 +286,39 @@ describe('a statement', () => {
     expect(paged).toEqual(entries.map(({ identifier }) => identifier))
   })
 
+  it('begins with what was owed before, whatever was settled since', async () => {
+    const { name } = await create()
+    const settle = async (direction: wallet.SettlementDirection, value: string): Promise<void> => {
+      const key = `${name}-${String(direction)}-${value}`
+      await peers.operate('settlePeer', { name, direction, value, reference: key, key })
+    }
+    const dates: string[] = []
+    for (const [received, sent] of [
+      ['70', '90'],
+      ['5', '6']
+    ] as const) {
+      dates.push(new Date(world.clock.now()).toISOString().slice(0, 10))
+      await settle(RECEIVED, received)
+      await settle(SENT, sent)
+      world.clock.advanceSeconds(86_400 + 60)
+    }
+    const [first, second] = await Promise.all(
+      dates.map((date) => peers.operate('getPeerStatement', { name, date }))
+    )
+    expect(first).toMatchObject({
+      openingReceivableValue: '0',
+      closingReceivableValue: '-70',
+      openingPayableValue: '0',
+      closingPayableValue: '-90'
+    })
+    expect(second).toMatchObject({
+      openingReceivableValue: '-70',
+      closingReceivableValue: '-75',
+      openingPayableValue: '-90',
+      closingPayableValue: '-96'
+    })
+  })
+
   it.each(['2026-02-30', '2026-1-1', 'today', '1969-12-31', ''])('of "%s" is refused', async (date) => {
     const { name } = await create()
     await expect(refusalOf(peers.operate('getPeerStatement', { name, date }))).resolves.toMatch(

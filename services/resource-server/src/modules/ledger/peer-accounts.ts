@@ -90,9 +90,9 @@ export const settlementPosted = Prisma.sql`
  * @param account names the account
  * @param instant names the instant
  */
-export const balanceSince = (account: Prisma.Sql, instant: Prisma.Sql): Prisma.Sql => Prisma.sql`
+export const balanceSince = (account: Prisma.Sql, instant: Prisma.Sql): Prisma.Sql => Prisma.sql`(
   coalesce((select sum(t.posted_amount) from transfer t where t.credit_account_id = ${account} and t.created_at >= ${instant}), 0)
-  - coalesce((select sum(t.posted_amount) from transfer t where t.debit_account_id = ${account} and t.created_at >= ${instant}), 0)`
+  - coalesce((select sum(t.posted_amount) from transfer t where t.debit_account_id = ${account} and t.created_at >= ${instant}), 0))`
 
 /**
  * Fragment: books what packets to a peer sent that it fulfilled: from the exchange account of its asset to what the provider owes it.
