@@ -35,7 +35,7 @@ export {
   type WireFixtureKind
 } from './wire-fixtures.js'
 export { type RandomSequence, randomSequence, seedOf, weighted, wholeNumber } from './random.js'
-export { TestClock } from './test-clock.js'
+export { RunningTestClock, TestClock } from './test-clock.js'
 export { createTestDatabase, type TestDatabase, type TestQuery } from './test-database.js'
 export { createTestKey, type TestKey } from './test-key.js'
 export { type Scrape, scrapeMetrics } from './scrape-metrics.js'

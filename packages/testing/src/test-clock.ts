@@ -23,3 +23,20 @@ export class TestClock implements Clock {
     this.#nowMs = nowMs
   }
 }
+
+/** A test clock that also moves by itself, as time passes: for what waits and looks again. */
+export class RunningTestClock extends TestClock {
+  readonly #startedAtMs = performance.now()
+
+  override now(): number {
+    return super.now() + this.#elapsedMs()
+  }
+
+  override set(nowMs: number): void {
+    super.set(nowMs - this.#elapsedMs())
+  }
+
+  #elapsedMs(): number {
+    return Math.floor(performance.now() - this.#startedAtMs)
+  }
+}

@@ -1,13 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import { setTimeout as delay } from 'node:timers/promises'
 import { expect, it } from '@jest/globals'
 import { callUnary } from '@open-payments-server/grpc-transport'
 import { auth } from '@open-payments-server/proto'
 import type { Answer } from '@open-payments-server/testing'
 import { consentedToken, interact, outgoingAccess, requestInteractiveGrant, requestToken } from './consent.js'
 import { allSettled, amount, createReceiver, pay } from './payments.js'
-import type { Settings } from './plan-system.js'
-import type { System, TestClient, WalletName } from './system.js'
+import type { System, WalletName } from './system.js'
 
 /** Numbers of racing requests. */
 export interface RaceSizes {
@@ -36,33 +34,6 @@ const UNDER_WAY_MAX = 64
 
 /** Maximum duration of one race, including its audit. */
 const RACE_TIMEOUT_MS = 300_000
-
-/**
- * Settings of a resource server where many requests race on a busy machine: a slow call of the auth server must not end in a
- * correct but irrelevant 503.
- */
-export const PATIENT: Settings = { AUTH_GRPC_DEADLINE_MS: '20000' }
-
-/** Pause before a request is sent again, in milliseconds. */
-const AGAIN_AFTER_MS = 100
-
-/**
- * A system whose clients repeat a request as long as the answer tells them to: with far more requests than cores, some get 503,
- * which promises that they had no effect.
- */
-export function withPersistentClients(system: System): System {
-  const persistent = (client: TestClient): TestClient => ({
-    ...client,
-    async request(...parameters) {
-      for (;;) {
-        const answer = await client.request(...parameters)
-        if (answer.status !== 503) return answer
-        await delay(AGAIN_AFTER_MS)
-      }
-    }
-  })
-  return { ...system, shop: persistent(system.shop), market: persistent(system.market) }
-}
 
 /** Does something many times, as concurrently as the tests themselves can keep up with. */
 export async function times<Result>(

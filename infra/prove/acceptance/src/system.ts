@@ -30,13 +30,14 @@ export interface System extends ConnectedSystem {
 export interface SystemOptions extends PlanOptions {
   /** Where each service logs; nowhere unless given. */
   readonly loggerOf?: (service: ServiceName) => Logger
+  /** Its clock, which several systems may share; one of its own unless given. */
+  readonly clock?: TestClock
 }
 
 /** Starts both services on free ports, with alice and bob (USD), carol (EUR), and the clients shop and market. */
 export async function startSystem(options: SystemOptions = {}): Promise<System> {
-  const clock = new TestClock()
   const silent = createLogger({ service: 'acceptance', level: 'silent' })
-  const { loggerOf = () => silent } = options
+  const { loggerOf = () => silent, clock = new TestClock() } = options
   const plan = await planSystem(options)
   const runningAuthServers = await Promise.all(
     plan.authServers.map(({ settings }) =>

@@ -73,17 +73,23 @@ export class Correspondence {
   readonly payer: Client
   /** Who is to be paid: the same, unless the wallets are at two systems. */
   readonly payee: Client
-  readonly #tokens: Tokens
+  readonly from: Wallet
+  readonly to: Wallet
+  #tokens: Tokens
+  /** Where the token for outgoing payments is rotated. */
+  #manage: string
 
   private constructor(
     { payer, payee }: { readonly payer: Client; readonly payee: Client },
-    readonly from: Wallet,
-    readonly to: Wallet,
-    tokens: Tokens
+    { from, to }: { readonly from: Wallet; readonly to: Wallet },
+    { manage, ...tokens }: Tokens & { readonly manage: string }
   ) {
     this.payer = payer
     this.payee = payee
+    this.from = from
+    this.to = to
     this.#tokens = tokens
+    this.#manage = manage
   }
 
   /**
@@ -98,17 +104,20 @@ export class Correspondence {
   ): Promise<Correspondence> {
     const payer = { system, client }
     const { from, to, payee = payer } = wallets
-    const incoming = await requestToken(payee.system, payee.client, [
-      {
-        type: 'incoming-payment',
-        actions: ['create', 'read', 'complete'],
-        identifier: to.walletAddress
-      }
-    ])
-    const quote = await requestToken(system, client, [{ type: 'quote', actions: ['create', 'read'] }])
     const access = [outgoingAccess(system, limits, from.walletAddress)]
-    const { token: outgoing } = await consentedToken(system, client, access)
-    return new Correspondence({ payer, payee }, from, to, { incoming, quote, outgoing })
+    const { token: outgoing, manage } = await consentedToken(system, client, access)
+    const unconsented = await requestUnconsented({ payer, payee }, to)
+    return new Correspondence({ payer, payee }, { from, to }, { ...unconsented, outgoing, manage })
+  }
+
+  /** Replaces its tokens, which may have ended. */
+  async renewTokens(): Promise<void> {
+    const rotated = await this.payer.client.request('POST', this.#manage, {
+      accessToken: this.#tokens.outgoing
+    })
+    const unconsented = await requestUnconsented(this, this.to)
+    this.#tokens = { ...unconsented, outgoing: rotated.textAt('access_token.value') }
+    this.#manage = rotated.textAt('access_token.manage')
   }
 
   /** Creates an incoming payment; any amount may be received unless told otherwise. */
@@ -184,4 +193,18 @@ export class Correspondence {
     const url = `${system.resourceServerUrl}${path}`
     return client.request('POST', url, { accessToken: this.#tokens[token], body, ...options })
   }
+}
+
+/** Tokens that need nobody's consent. */
+async function requestUnconsented(
+  { payer, payee }: { readonly payer: Client; readonly payee: Client },
+  to: Wallet
+): Promise<Pick<Tokens, 'incoming' | 'quote'>> {
+  const incoming = await requestToken(payee.system, payee.client, [
+    { type: 'incoming-payment', actions: ['create', 'read', 'complete'], identifier: to.walletAddress }
+  ])
+  const quote = await requestToken(payer.system, payer.client, [
+    { type: 'quote', actions: ['create', 'read'] }
+  ])
+  return { incoming, quote }
 }

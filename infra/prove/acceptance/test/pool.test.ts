@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { allSettled } from '../src/payments.js'
-import { PATIENT } from '../src/races.js'
+import { PATIENT } from '../src/patience.js'
 import {
   forgetReservations,
   type Groundwork,

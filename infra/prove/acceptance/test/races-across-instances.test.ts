@@ -3,7 +3,8 @@ import { consentedToken, outgoingAccess } from '../src/consent.js'
 import { watchLimits } from '../src/limit-watcher.js'
 import { PaymentMix } from '../src/payment-mix.js'
 import { allSettled, amount, createReceiver, eventually, pay } from '../src/payments.js'
-import { deposit, itLetsNobodyWinTwice, PATIENT, spentUnder, withPersistentClients } from '../src/races.js'
+import { PATIENT, withPersistentClients } from '../src/patience.js'
+import { deposit, itLetsNobodyWinTwice, spentUnder } from '../src/races.js'
 import { startSystem, type System } from '../src/system.js'
 
 const withRedis = process.env.TEST_REDIS_URL === undefined ? describe.skip : describe

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe } from '@jest/globals'
-import { itLetsNobodyWinTwice, PATIENT } from '../src/races.js'
+import { PATIENT } from '../src/patience.js'
+import { itLetsNobodyWinTwice } from '../src/races.js'
 import { startSystem, type System } from '../src/system.js'
 
 describe('requests that race each other', () => {
