@@ -14,6 +14,7 @@ export { createDestination, createPeer, PEER_NAME, peerSystems } from './peering
 export { connectInRealTime, QUICK } from './process-system.js'
 export { planSystem, type Settings, type SystemPlan } from './plan-system.js'
 export type { ServiceName } from './service-name.js'
+export { decideUnknownPackets } from './unknown-packets.js'
 export { runMigration, ServiceProcess, type ServiceProcessOptions } from './service-process.js'
 export { startSystem, type System } from './system.js'
 export {

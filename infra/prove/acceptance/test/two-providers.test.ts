@@ -55,12 +55,9 @@ withRedis('two installations, each of two instances that need Redis (TEST_REDIS_
   it(`agree to the unit after ${String(ORDERS)} orders of every kind in both directions`, async () => {
     const mix = await ProviderMix.prepare({ one, another }, book, randomSequence(seed))
     const watches = [one, another].map(({ authDatabase }) => watchLimits(authDatabase))
-    await mix.run(ORDERS)
+    await mix.run(ORDERS).finally(() => Promise.all(watches.map((watch) => watch.stop())))
     const { disagreements, figures } = await compareProviders({ one, another }, book)
-    for (const watch of watches) {
-      await watch.stop()
-      expect(watch.violations).toEqual([])
-    }
+    expect(watches.flatMap(({ violations }) => violations)).toEqual([])
     console.log({ ...figures, answers: Object.fromEntries(mix.answers) })
     expect({ disagreements, wrong: mix.wrong }).toEqual({ disagreements: [], wrong: [] })
     expect(figures.completed).toBeGreaterThan(ORDERS / 4)

@@ -1,9 +1,5 @@
-import {
-  countDecided,
-  type CrossingSystem,
-  type DecidedPackets,
-  decideUnknownPackets
-} from './crossing-system.js'
+import { decideUnknownPackets } from '@open-payments-server/acceptance'
+import { countDecided, type CrossingSystem, type DecidedPackets } from './crossing-system.js'
 import { differencesBetween, type PaymentLoad } from './payment-load.js'
 import { repeatedly } from './repeatedly.js'
 

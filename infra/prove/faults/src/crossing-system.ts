@@ -1,13 +1,11 @@
 import {
   connectInRealTime,
   type ConnectedSystem,
-  PEER_NAME,
   peerSystems,
   planSystem,
   QUICK,
   type ServiceName
 } from '@open-payments-server/acceptance'
-import { callUnary } from '@open-payments-server/grpc-transport'
 import type { CrashStep } from './crash-steps.js'
 import { CrashableServices, DatabaseProxies } from './crashable-services.js'
 import { reconnected } from './crash-system.js'
@@ -111,33 +109,4 @@ export async function countDecided({ sender }: Pick<CrossingSystem, 'sender'>): 
        from sent_packet where decided_by is not null`
   )
   return row ?? { arrived: 0, lost: 0 }
-}
-
-/** An unknown packet may be decided so long after its expiry; here that time is not waited for. */
-const DECIDABLE = `update sent_packet set expires_at = expires_at - interval '60 seconds'
- where outcome = 'unknown' and expires_at between now() - interval '60 seconds' and now() - interval '1 second'`
-const UNDECIDED = `
-  select encode(condition, 'hex') as condition from sent_packet
-   where outcome = 'unknown' and expires_at < now() - interval '60 seconds'`
-
-/**
- * Decides what became of each packet of which the sender knows nothing, as operators do: by what the receiver says that it
- * credited. Those that may still be under way are left alone, and those that cannot be decided now are looked at again later.
- */
-export async function decideUnknownPackets({
-  sender,
-  receiver
-}: Pick<CrossingSystem, 'sender' | 'receiver'>): Promise<void> {
-  await sender.resourceDatabase.query(DECIDABLE)
-  const unknown = await sender.resourceDatabase.query<{ condition: string }>(UNDECIDED)
-  for (const { condition } of unknown) {
-    const credited = await receiver.resourceDatabase.query(
-      `select 1 from received_packet where condition = decode($1, 'hex')`,
-      [condition]
-    )
-    const packet = { name: PEER_NAME, condition: Buffer.from(condition, 'hex').toString('base64url') }
-    const decision = { ...packet, arrived: credited.length > 0 }
-    // The service may be down, or be sending the payment: whether there is a decision shows when they are counted.
-    await callUnary(sender.peers, 'decidePacket', decision, { idempotent: false }).catch(() => undefined)
-  }
 }

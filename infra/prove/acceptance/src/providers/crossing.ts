@@ -2,6 +2,7 @@ import type { Answer } from '@open-payments-server/testing'
 import type { Asset } from '@open-payments-server/value-types/amounts'
 import type { Limits } from '../consent.js'
 import { eventually } from '../payments.js'
+import { decideUnknownPackets } from '../unknown-packets.js'
 import { amountOf, Correspondence } from '../wallets.js'
 import type { OrderBook } from './order-book.js'
 import type { Direction } from './provider-pair.js'
@@ -16,6 +17,9 @@ export interface LimitValues {
   /** When the first day begins to which they apply, in milliseconds since 1970; without it they are those of the whole grant. */
   readonly dailySinceMs?: number
 }
+
+/** Packets of which nothing is known must expire before they are decided. */
+export const ENDED_WITHIN_MS = 90_000
 
 let walletCount = 0
 
@@ -44,20 +48,23 @@ export async function openCrossing(
 }
 
 /**
- * A payment as its client reads it, once nothing of it is under way.
+ * A payment as its client reads it, once nothing of it is under way. Packets of which nothing is known, because a busy machine loses answers,
+ * are decided as operators do.
  *
  * @param created the answer to its order
  */
 export async function whenEnded(by: Correspondence, created: Answer): Promise<Answer> {
   const url = created.textAt('id')
-  const { resourceDatabase } = by.payer.system
-  await eventually(`${url} has ended`, async () => {
-    const [row] = await resourceDatabase.query<{ state: string }>(
+  const direction = { sender: by.payer.system, receiver: by.payee.system }
+  const hasEnded = async (): Promise<boolean> => {
+    await decideUnknownPackets(direction)
+    const [row] = await direction.sender.resourceDatabase.query<{ state: string }>(
       'select state::text from outgoing_payment where id = $1',
       [url.slice(url.lastIndexOf('/') + 1)]
     )
     return row?.state === 'completed' || row?.state === 'failed'
-  })
+  }
+  await eventually(`${url} has ended`, hasEnded, ENDED_WITHIN_MS)
   return by.read('outgoing', url)
 }
 

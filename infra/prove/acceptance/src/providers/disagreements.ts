@@ -1,12 +1,17 @@
 import { callUnary } from '@open-payments-server/grpc-transport'
 import type { ConnectedSystem } from '../connect-system.js'
-import { converged } from '../payments.js'
+import { converged, eventually } from '../payments.js'
+import { decideUnknownPackets } from '../unknown-packets.js'
 import { balanceOf, type Wallet } from '../wallets.js'
+import { ENDED_WITHIN_MS } from './crossing.js'
 import { differs, sum } from './differs.js'
 import type { OrderBook } from './order-book.js'
 import { packetDisagreements, readPackets, type SystemPackets } from './packets.js'
 import { isLocal, type PaymentEnd, readEnds, type ReceiverEnd } from './payment-ends.js'
 import { type Direction, directionsOf, PEERINGS, type ProviderPair } from './provider-pair.js'
+
+/** For how long payments are waited for before packets are decided. */
+const LOOK_MS = 2_000
 
 /** What two systems agree on, counted. */
 export interface AgreedFigures {
@@ -44,7 +49,7 @@ export async function compareProviders(
   book: OrderBook
 ): Promise<{ readonly disagreements: readonly string[]; readonly figures: AgreedFigures }> {
   const systems = [pair.one, pair.another]
-  await Promise.all(systems.map((system) => converged(system)))
+  await whenEverythingEnded(pair)
   const packets = await Promise.all(directionsOf(pair).map(readPackets))
   const compared = { pair, book, packets, ...(await readEnds(book, packets)) }
   const found = await Promise.all([
@@ -60,6 +65,32 @@ export async function compareProviders(
   ]
   return { disagreements, figures: figuresOf(compared) }
 }
+
+/**
+ * Waits until everything has ended, and decides about packets of which nothing is known as operators do: a busy machine loses answers.
+ *
+ * @throws Error that tells what has not ended, and what became of its packets
+ */
+async function whenEverythingEnded(pair: ProviderPair): Promise<void> {
+  const systems = [pair.one, pair.another]
+  const haveEnded = async (): Promise<boolean> => {
+    await Promise.all(directionsOf(pair).map(decideUnknownPackets))
+    const waits = systems.map((system) => converged(system, LOOK_MS))
+    return (await Promise.allSettled(waits)).every(({ status }) => status === 'fulfilled')
+  }
+  try {
+    await eventually('everything has ended', haveEnded, ENDED_WITHIN_MS)
+  } catch (cause) {
+    const open = await Promise.all(systems.map(({ resourceDatabase }) => resourceDatabase.query(STILL_OPEN)))
+    throw new Error(`what has not ended: ${JSON.stringify(open)}`, { cause })
+  }
+}
+
+const STILL_OPEN = `
+  select o.id, o.receiver, o.debit_value, o.receive_value, o.settled_receive_value, s.attempts, s.due_at, s.leased_until,
+         (select json_agg(json_build_object('sent', k.send_value, 'outcome', k.outcome, 'code', k.code, 'at', k.sent_at)
+                          order by k.sequence) from sent_packet k where k.payment_id = o.id) as packets
+    from outgoing_payment o left join sending s on s.payment_id = o.id where o.state = 'pending'`
 
 /** What every wallet has, compared with what clients read of the payments from it and to it. */
 async function balanceDisagreements({ book, payments, receivers }: Compared): Promise<string[]> {

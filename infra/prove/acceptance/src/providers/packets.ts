@@ -11,6 +11,8 @@ interface SentPacket {
   readonly sendValue: bigint
   readonly outcome: 'fulfilled' | 'rejected' | 'unknown'
   readonly deliveredValue: bigint
+  /** Whether an operator decided that it arrived: then its sender knows only the least that it brought. */
+  readonly isDecided: boolean
 }
 
 /** A packet as its receiver's books have it. */
@@ -34,9 +36,12 @@ export interface SystemPackets extends Direction {
 export async function readPackets(direction: Direction): Promise<SystemPackets> {
   const { sender, receiver } = direction
   const [sent, received] = await Promise.all([
-    sender.resourceDatabase.query<Record<keyof SentPacket, string>>(
+    sender.resourceDatabase.query<
+      Record<Exclude<keyof SentPacket, 'isDecided'>, string> & { readonly isDecided: boolean }
+    >(
       `select encode(k.condition, 'hex') as condition, p.name as peer, k.payment_id as "paymentId", k.send_value as "sendValue",
-              k.outcome, coalesce(k.delivered_value, 0) as "deliveredValue"
+              k.outcome, coalesce(k.delivered_value, 0) as "deliveredValue",
+              k.decided_by is not null as "isDecided"
          from sent_packet k join peer p on p.id = k.peer_id`
     ),
     receiver.resourceDatabase.query<Record<keyof ReceivedPacket, string>>(
@@ -63,18 +68,23 @@ export async function readPackets(direction: Direction): Promise<SystemPackets> 
 
 /** One sentence for each packet that only one side has, or that both have with different values. */
 export function packetDisagreements({ sent, received }: SystemPackets): string[] {
-  const describe = (packet: { condition: string; peer: string }, value: bigint, delivered: bigint): string =>
-    `packet ${packet.condition} of ${packet.peer} with ${String(value)}, which brought ${String(delivered)}`
-  const ofSender = sent
-    .filter(({ outcome }) => outcome === 'fulfilled')
-    .map((packet) => describe(packet, packet.sendValue, packet.deliveredValue))
-  const ofReceiver = received.map((packet) => describe(packet, packet.packetValue, packet.value))
-  const [there, here] = [new Set(ofReceiver), new Set(ofSender)]
-  return [
-    ...sent
-      .filter(({ outcome }) => outcome === 'unknown')
-      .map(({ condition }) => `unknown packet ${condition}`),
-    ...ofSender.filter((packet) => !there.has(packet)).map((packet) => `only the sender has ${packet}`),
-    ...ofReceiver.filter((packet) => !here.has(packet)).map((packet) => `only the receiver has ${packet}`)
-  ]
+  const left = new Map(received.map((packet) => [packet.condition, packet]))
+  const found: string[] = []
+  for (const packet of sent.filter(({ outcome }) => outcome !== 'rejected')) {
+    const there = left.get(packet.condition)
+    left.delete(packet.condition)
+    const isSame =
+      packet.outcome === 'fulfilled' &&
+      there?.peer === packet.peer &&
+      there.packetValue === packet.sendValue &&
+      (packet.isDecided ? there.value >= packet.deliveredValue : there.value === packet.deliveredValue)
+    if (!isSame) found.push(`the sender has ${describe(packet)}, and the receiver ${describe(there)}`)
+  }
+  return [...found, ...[...left.values()].map((packet) => `only the receiver has ${describe(packet)}`)]
+}
+
+function describe(packet: SentPacket | ReceivedPacket | undefined): string {
+  return packet === undefined
+    ? 'nothing'
+    : JSON.stringify(packet, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value))
 }

@@ -56,14 +56,27 @@ async function readEnd(booked: BookedPayment, packets: readonly SystemPackets[])
   const countedValue = BigInt(settled?.value ?? -1)
   const own = packets
     .filter(({ sender }) => sender === by.payer.system)
-    .flatMap(({ sent, received }) => {
-      const conditions = new Set(sent.filter(({ paymentId }) => paymentId === id).map((one) => one.condition))
-      return received.filter(({ condition }) => conditions.has(condition))
+    .map(({ sent, received }) => {
+      const ownSent = sent.filter(({ paymentId }) => paymentId === id)
+      const conditions = new Set(ownSent.map(({ condition }) => condition))
+      return { sent: ownSent, received: received.filter(({ condition }) => conditions.has(condition)) }
     })
-  const arrivedValue = isLocal(by) ? countedValue : sum(own, ({ value }) => value)
+  const arrivedValue = isLocal(by)
+    ? countedValue
+    : sum(
+        own.flatMap(({ received }) => received),
+        ({ value }) => value
+      )
+  // The same, unless operators decided about packets.
+  const knownValue = isLocal(by)
+    ? countedValue
+    : sum(
+        own.flatMap(({ sent }) => sent),
+        ({ deliveredValue }) => deliveredValue
+      )
   const sentValue = valueAt(answer, 'sentAmount')
   const hasFailed = answer.at('failed') === true
-  const due = settlementOf(answer, arrivedValue)
+  const due = settlementOf(answer, knownValue)
   return {
     ...booked,
     receiver: answer.textAt('receiver'),
