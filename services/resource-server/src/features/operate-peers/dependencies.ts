@@ -13,4 +13,6 @@ export interface PeerDependencies {
   readonly peerSecrets: SecretBox | undefined
   /** Tells which endpoints may be posted to. */
   readonly peerClient: Pick<PostClient, 'check'>
+  /** Signals that there is a payment to go on with. */
+  readonly onPaymentCreated: () => void
 }

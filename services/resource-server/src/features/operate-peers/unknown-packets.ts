@@ -75,7 +75,7 @@ export interface PacketDecision {
  */
 export async function decidePacket(
   { name, condition, arrived, by = ANONYMOUS }: PacketDecision,
-  { database, clock }: Pick<PeerDependencies, 'database' | 'clock'>
+  { database, clock, onPaymentCreated }: Pick<PeerDependencies, 'database' | 'clock' | 'onPaymentCreated'>
 ): Promise<void> {
   const bytes = readCondition(condition)
   const { id: peerId } = await requirePeer(name, database)
@@ -91,7 +91,10 @@ export async function decidePacket(
     before: instantText(nowMs - ANSWERED_WITHIN_MS),
     now: instantText(nowMs)
   })
-  if (decided) return
+  if (decided) {
+    onPaymentCreated()
+    return
+  }
   throw known
     ? new CallRefused('not-possible', 'its payment is being sent now: try again in a moment')
     : new CallRefused('not-found', 'no such packet to this peer is to be decided', { field: 'condition' })
