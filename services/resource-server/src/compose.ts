@@ -82,7 +82,7 @@ async function start(context: Context, overrides: ResourceServerOverrides): Prom
   const rateLimits = await startRateLimits(context, metrics.metrics)
   const domain = createDomainPorts(context, { ...resources, ...metrics, rateLimits }, overrides)
   const peers = openPeers(context)
-  const others = await openOtherProviders(context, resources, domain, peers)
+  const others = await openOtherProviders(context, resources, domain, { ...peers, counters })
   const wakers = startWorkers(context, resources, { ...domain, ...others }, counters)
   startApprovalTimeout(context, resources, domain, wakers, counters)
   const telling = startTelling(context, resources, domain, counters)

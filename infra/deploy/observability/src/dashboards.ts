@@ -204,6 +204,33 @@ const OVERVIEW_ROWS: readonly Row[] = [
   }
 ]
 
+const OTHER_PROVIDERS_ROW: Row = {
+  title: 'Other providers, per minute',
+  panels: [
+    {
+      title: 'Packets of peers',
+      description: 'Packets that were answered, by the answer: fulfill, or the code of the reject.',
+      kind: 'timeseries',
+      unit: 'cpm',
+      queries: [perMinute('open_payments_packets_received_total', 'result')]
+    },
+    {
+      title: 'Packets to peers',
+      description: 'Packets of payments, by what became of them. Those of unknown fate wait for a decision.',
+      kind: 'timeseries',
+      unit: 'cpm',
+      queries: [perMinute('open_payments_packets_sent_total', 'result')]
+    },
+    {
+      title: 'Requests to peers',
+      description: 'Requests to the endpoints of peers, probes included, by whether they were answered.',
+      kind: 'timeseries',
+      unit: 'cpm',
+      queries: [perMinute('open_payments_peer_requests_total', 'result')]
+    }
+  ]
+}
+
 const RESOURCE_SERVER_ROW: Row = {
   title: 'What it does, per minute',
   panels: [
@@ -327,6 +354,6 @@ export const DASHBOARDS: Readonly<Record<string, Dashboard>> = {
     uid: 'open-payments-resource-server',
     title: 'Open Payments: resource server',
     description: 'Its requests, its database, its process, and the payments it makes.',
-    rows: [RESOURCE_SERVER_ROW, ...serviceRows('resource-server')]
+    rows: [RESOURCE_SERVER_ROW, OTHER_PROVIDERS_ROW, ...serviceRows('resource-server')]
   }
 }

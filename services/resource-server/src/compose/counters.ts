@@ -15,9 +15,10 @@ import {
 } from '../domain/counters.js'
 import type { PaymentCounters } from '../domain/payment-counters.js'
 import { publishAuthenticationFailures, publishTokenLookups } from '../metrics/authentication-metrics.js'
-import { publishPackets } from '../metrics/packet-metrics.js'
+import { publishPackets, publishSentPackets } from '../metrics/packet-metrics.js'
 import { publishPayments } from '../metrics/payment-metrics.js'
 import { publishPurge } from '../metrics/purge-metrics.js'
+import type { SentPacketCounters } from '../domain/packet-counters.js'
 import { EVENT_TYPES, type EventType } from '../domain/event-types.js'
 import type { Database } from '../modules/database.js'
 
@@ -25,6 +26,7 @@ import type { Database } from '../modules/database.js'
 export interface Counters
   extends
     PaymentCounters,
+    SentPacketCounters,
     FailureCounters<Parameters<FailedBatchCounter>[0], (typeof COUNTED_OPERATIONS)[number]> {
   readonly countAuthenticationFailure: AuthenticationFailureCounter
   readonly countTokenLookup: TokenLookupCounter
@@ -45,6 +47,7 @@ export function startCounting(metrics: Metrics, database: Database, holdsFrozen:
   return {
     ...publishPayments(metrics, database, holdsFrozen),
     ...publishFailures(metrics, { workers: WORKERS, operations: COUNTED_OPERATIONS }),
+    ...publishSentPackets(metrics),
     countPacket: publishPackets(metrics),
     countAuthenticationFailure: publishAuthenticationFailures(metrics),
     countTokenLookup: publishTokenLookups(metrics),

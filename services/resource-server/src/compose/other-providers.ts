@@ -3,6 +3,7 @@ import { createSenderClock } from '@open-payments-server/interledger'
 import { ConfigurationError } from '@open-payments-server/runtime/configuration'
 import { createSecretBox } from '@open-payments-server/runtime/secret-box'
 import type { OutgoingMethod } from '../domain/outgoing-method.js'
+import type { SentPacketCounters } from '../domain/packet-counters.js'
 import { PATHLESS_WALLET_ADDRESS } from '../domain/wallet-address.js'
 import { LEASE_MS } from '../features/process-outgoing-payments/send-payments.js'
 import { createInterledgerMethod } from '../features/send-packets/interledger-method.js'
@@ -42,7 +43,7 @@ export async function openOtherProviders(
   context: Context,
   { database }: Pick<Resources, 'database'>,
   { termSources, urls }: DomainPorts,
-  { peerClient, peerSecrets }: PeerConnections
+  { peerClient, peerSecrets, counters }: PeerConnections & { readonly counters: SentPacketCounters }
 ): Promise<OtherProviders> {
   const { config, lifecycle, clock } = context
   const identity = await readIdentity(config.PROVIDER_KEYS?.reveal(), urls.base)
@@ -75,6 +76,7 @@ export async function openOtherProviders(
     termSources,
     peerClient,
     peerSecrets,
+    counters,
     clock: createSenderClock(clock),
     slippageBasisPoints: config.ILP_SLIPPAGE_BASIS_POINTS,
     leaseMs: LEASE_MS

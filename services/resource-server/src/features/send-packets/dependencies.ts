@@ -4,6 +4,7 @@ import type { Logger } from '@open-payments-server/runtime'
 import type { SecretBox } from '@open-payments-server/runtime/secret-box'
 import type { Asset } from '@open-payments-server/value-types/amounts'
 import type { Random } from '@open-payments-server/value-types/identifiers'
+import type { SentPacketCounters } from '../../domain/packet-counters.js'
 import type { TermSources } from '../../domain/quoting.js'
 import type { Queries } from '../../modules/database.js'
 import type { SendingPeer } from '../../modules/peers/index.js'
@@ -27,6 +28,7 @@ export interface SendPacketsDependencies {
   readonly peerClient: PostClient
   /** Decrypts what they expect. */
   readonly peerSecrets: SecretBox
+  readonly counters: SentPacketCounters
   readonly clock: SenderClock
   readonly random: Random
   readonly logger: Logger

@@ -1,8 +1,9 @@
 import { instantText, Statement, writeTogether } from '@open-payments-server/database'
-import type { PacketJournal } from '@open-payments-server/interledger'
+import type { JournalAnswer, PacketJournal } from '@open-payments-server/interledger'
 import type { Clock } from '@open-payments-server/value-types/clock'
 import { newId, type Random } from '@open-payments-server/value-types/identifiers'
 import { LRUCache } from 'lru-cache'
+import type { SentPacketCounters } from '../../domain/packet-counters.js'
 import type { SendOrder } from '../../domain/outgoing-method.js'
 import { Prisma, type Queries } from '../../modules/database.js'
 import { appended } from '../../modules/events/index.js'
@@ -53,11 +54,13 @@ export function createPacketJournals({
   database,
   clock,
   random,
+  counters,
   leaseMs
 }: {
   readonly database: Queries
   readonly clock: Clock
   readonly random: Random
+  readonly counters: Pick<SentPacketCounters, 'countSentPacket'>
   readonly leaseMs: number
 }): PacketJournals {
   const writers = new LRUCache<string, (entry: PaymentPackets) => Promise<unknown>>({ max: PEERS_MAX })
@@ -82,8 +85,20 @@ export function createPacketJournals({
       return {
         async write(answers, packets) {
           await write({ paymentId, answers, packets })
+          for (const answer of answers) counters.countSentPacket(resultOf(answer))
         }
       }
     }
+  }
+}
+
+function resultOf(answer: JournalAnswer): string {
+  switch (answer.outcome) {
+    case 'fulfilled':
+      return 'fulfill'
+    case 'rejected':
+      return answer.code
+    case 'unknown':
+      return 'unknown'
   }
 }

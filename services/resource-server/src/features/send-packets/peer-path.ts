@@ -14,7 +14,11 @@ const NOT_TAKEN: ReadonlySet<number> = new Set([400, 401, 403, 404, 405, 411, 41
 /** The way over a peer: ILP over HTTP in its synchronous form (IL-RFC 35). */
 export async function pathOver(
   { id, endpoint, sealedOutgoingToken }: SendingPeer,
-  { peerClient, peerSecrets }: Pick<SendPacketsDependencies, 'peerClient' | 'peerSecrets'>
+  {
+    peerClient,
+    peerSecrets,
+    counters
+  }: Pick<SendPacketsDependencies, 'peerClient' | 'peerSecrets' | 'counters'>
 ): Promise<PacketPath> {
   const token = await peerSecrets.open(id, sealedOutgoingToken)
   const headers = { authorization: `Bearer ${token}`, 'content-type': PACKET_TYPE, accept: PACKET_TYPE }
@@ -22,13 +26,19 @@ export async function pathOver(
     async send(prepare, signal) {
       const message = { headers, body: prepare, bodyBytesMax: ANSWER_BYTES_MAX, signal }
       const { status, body } = await peerClient.exchange(endpoint, message).catch((error: unknown) => {
-        if (error instanceof OutgoingRequestError && error.isUnsent) {
-          throw new PacketNotSent('the packet did not leave', { cause: error })
-        }
-        throw error
+        const isUnsent = error instanceof OutgoingRequestError && error.isUnsent
+        counters.countPeerRequest(isUnsent ? 'not_sent' : 'no_answer')
+        throw isUnsent ? new PacketNotSent('the packet did not leave', { cause: error }) : error
       })
-      if (status === OK) return body
-      if (NOT_TAKEN.has(status)) throw new PacketNotSent(`a peer refused a packet with ${String(status)}`)
+      if (status === OK) {
+        counters.countPeerRequest('answered')
+        return body
+      }
+      if (NOT_TAKEN.has(status)) {
+        counters.countPeerRequest('refused')
+        throw new PacketNotSent(`a peer refused a packet with ${String(status)}`)
+      }
+      counters.countPeerRequest('no_answer')
       throw new Error(`a peer answered a packet with ${String(status)}`)
     }
   }
