@@ -5,7 +5,13 @@ import type { SentPayments } from '../features/process-outgoing-payments/send-pa
 import type { LeasedSending } from '../modules/outgoing-payments/index.js'
 
 /** Maximum number of payments that one process sends at a time: each waits for others most of the time. */
-const AT_A_TIME_MAX = 200
+export const AT_A_TIME_MAX = 200
+
+/**
+ * Maximum number of these that are not new: payments to those who do not answer, which are tried again and again, must not keep others from
+ * being sent.
+ */
+export const DUE_AT_A_TIME_MAX = 100
 
 /** What sending payments in the background needs. */
 export interface SendingWorkerDependencies {
@@ -28,6 +34,7 @@ export function createSendingWorker(dependencies: SendingWorkerDependencies): Wo
   const stopping = new AbortController()
   setMaxListeners(AT_A_TIME_MAX, stopping.signal)
   const running = new Set<Promise<void>>()
+  let dueRunning = 0
 
   const attempt = async (payment: LeasedSending): Promise<void> => {
     try {
@@ -38,14 +45,18 @@ export function createSendingWorker(dependencies: SendingWorkerDependencies): Wo
       dependencies.onBatchFailed?.()
     }
   }
+  const roomForDue = (): number => Math.min(AT_A_TIME_MAX - running.size, DUE_AT_A_TIME_MAX - dueRunning)
   const start = (payment: LeasedSending): void => {
+    const dueCount = payment.isNew ? 0 : 1
     const attempting = attempt(payment).finally(() => {
-      const wasFull = running.size === AT_A_TIME_MAX
+      const wasFull = roomForDue() === 0
       running.delete(attempting)
-      // What is due may have waited for room.
+      dueRunning -= dueCount
+      // Others may have waited for room.
       if (wasFull) worker.wake()
     })
     running.add(attempting)
+    dueRunning += dueCount
   }
 
   const worker = startWorker({
@@ -57,7 +68,7 @@ export function createSendingWorker(dependencies: SendingWorkerDependencies): Wo
       const { leased, ended, isMore } = await beginSending(AT_A_TIME_MAX - running.size)
       if (ended > 0) onPaymentsEnded()
       leased.forEach(start)
-      const room = AT_A_TIME_MAX - running.size
+      const room = roomForDue()
       const due = room === 0 ? [] : await sentPayments.take(room)
       due.forEach(start)
       return isMore || (room > 0 && due.length === room)
