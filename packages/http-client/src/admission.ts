@@ -28,7 +28,7 @@ const VOUCHED_FOR_LIFETIME_MS = 3_600_000
 /** The result of a request, as far as later requests to its origin depend on it. `given up`: its caller aborted it. */
 export type Ending = 'answered' | 'not answered' | 'given up'
 
-/** The standing of a host: unknown, vouched for by a client, or our own. */
+/** The standing of a host: unknown, vouched for by what it did, or our own. */
 type Standing = 'stranger' | 'vouched for' | 'own'
 
 /** Shares of all slots: each is for requests to hosts of these standings. */

@@ -300,14 +300,17 @@ class Attempt {
     if (this.#answered.length > 0) return Promise.resolve()
     const { clock } = this.#dependencies
     const nowMs = clock.now()
-    const times = [this.#lastFulfillmentMs + STALL_MS, this.#pace.pauseUntilMs].filter((time) => time > nowMs)
+    const stalledMs = this.#lastFulfillmentMs + STALL_MS
+    const { pauseUntilMs } = this.#pace
+    const untilMs = pauseUntilMs > nowMs ? Math.min(pauseUntilMs, stalledMs) : stalledMs
     return new Promise((resolve) => {
       // Once the attempt is over, there is nothing to wait for but answers: every packet ends by itself.
-      const cancel = this.#end === undefined ? clock.after(Math.min(...times) - nowMs, resolve) : undefined
-      this.#wake = () => {
+      const cancel = this.#end === undefined ? clock.after(Math.max(0, untilMs - nowMs), resolve) : undefined
+      const wake = (): void => {
         cancel?.()
         resolve()
       }
+      this.#wake = wake
     })
   }
 }

@@ -476,6 +476,34 @@ describe('a payment that is under way', () => {
     expect(peer.payment(id).receivedValue).toBe(3_000n)
   })
 
+  it('is not ended by an attempt that another one has taken it from', async () => {
+    ask(900n)
+    const quoted = await quote()
+    await forgetReceivers()
+    const waiting: ServerResponse[] = []
+    provider.answer('payment', (response) => {
+      waiting.push(response)
+    })
+    const created = await payQuote(quoted.textAt('id'))
+    while (waiting.length === 0) await delay(TICK_MS)
+    const { id: paymentId } = idOf(created)
+    const take = 'update sending set leased_by = $1, leased_until = $2 where payment_id = $3'
+    const other = randomUUID()
+    await world.database.query(take, [other, new Date(Date.now() + aheadMs + 60_000), paymentId])
+    // As the attempt sees it, nothing was delivered, and nothing can be.
+    const completed = JSON.stringify({ ...provider.payment, completed: true, methods: undefined })
+    for (const one of waiting) one.setHeader('content-type', 'application/json').end(completed)
+    provider.answer('payment')
+    // Whatever is paid now begins after the attempt has ended.
+    const document = provider.payment
+    ask()
+    expect((await payWhole({ debitAmount: usd(10) })).at('failed')).toBe(false)
+    provider.payment = document
+    expect(await sendingOf(created.textAt('id'))).toMatchObject({ leased_by: other })
+    await world.database.query(take, [other, new Date(0), paymentId])
+    expect((await world.whenEnded(created.textAt('id'))).at('sentAmount')).toEqual(usd(900))
+  })
+
   it('is held by a freeze, and goes on afterwards', async () => {
     const id = ask(400n)
     const { created, approve } = await awaitingApproval()

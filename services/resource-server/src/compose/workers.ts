@@ -5,7 +5,6 @@ import {
   createPurgeRepository,
   createPurgeWorker
 } from '@open-payments-server/service-kit/purge'
-import { newId } from '@open-payments-server/value-types/identifiers'
 import { deliveredNumber, purgeAttempts } from '@open-payments-server/webhooks'
 import { type FailedBatchCounter, EXPIRING_KINDS } from '../domain/counters.js'
 import type { EventType } from '../domain/event-types.js'
@@ -157,14 +156,11 @@ function startSending(
   }
 ): Worker {
   const { config, lifecycle } = context
-  const { clock, random } = context
-  const leasedBy = newId(clock, random)
   const dependencies = {
     ...context,
     ...parts,
     counters,
-    providerAccounts: createProviderAccounts(),
-    leasedBy
+    providerAccounts: createProviderAccounts()
   }
   const sending = createSendingWorker({
     ...context,

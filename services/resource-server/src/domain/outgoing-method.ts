@@ -38,8 +38,8 @@ export interface PricingRequest {
 export interface SendOrder {
   /** Id (UUID) of the payment. */
   readonly paymentId: string
-  /** Id (UUID) of the process that sends it now: nothing is sent for another one. */
-  readonly leasedBy: string
+  /** Id (UUID) of the lease with which it is sent: nothing is sent once somebody else has taken it. */
+  readonly leaseId: string
   /** URL of the incoming payment. */
   readonly receiver: string
   readonly receiveAsset: Asset
@@ -62,12 +62,13 @@ export type SendResult =
       readonly reason: FailureReason
       /** Whether it is known of everything that was sent what became of it. */
       readonly isDecided: boolean
+      /** Whether this attempt delivered anything. */
       readonly progressed: boolean
     }
-  /** The signal was aborted. `progressed`: whether this attempt delivered anything. */
-  | { readonly kind: 'stopped'; readonly progressed: boolean }
+  /** The signal was aborted. */
+  | { readonly kind: 'stopped' }
   /** Of a part it is not known whether it arrived, and nothing else is to be done: people must find out. */
-  | { readonly kind: 'undecided'; readonly progressed: boolean }
+  | { readonly kind: 'undecided' }
 
 /** A way in which money leaves for receivers that are hosted elsewhere. */
 export interface OutgoingMethod {
@@ -81,7 +82,7 @@ export interface OutgoingMethod {
    * Moves value to a receiver: never more than the terms allow, through all attempts.
    *
    * @param signal ends the attempt: what is under way is waited for
-   * @throws what the database throws, and when another process sends the payment now: then the attempt has ended, and another one may
+   * @throws what the database throws, and when somebody else has taken the payment: then the attempt has ended, and another one may
    *   go on
    */
   send(order: SendOrder, signal: AbortSignal): Promise<SendResult>

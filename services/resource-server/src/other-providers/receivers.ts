@@ -155,8 +155,9 @@ async function getAsBefore(
 async function getAsNamed({ url, signal }: Asked, provider: Provider): Promise<JsonResponse | undefined> {
   const authServer = await findAuthServer(url, signal, provider)
   if (authServer === undefined) return undefined
+  const response = await getWithToken({ url, authServer, signal }, provider)
   provider.authServers.set(parseHttpUrl(url).origin, authServer)
-  return getWithToken({ url, authServer, signal }, provider)
+  return response
 }
 
 /** The auth server of an incoming payment; undefined when there is no incoming payment at the URL. */

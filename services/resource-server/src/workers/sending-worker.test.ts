@@ -1,11 +1,12 @@
 import { createLogger } from '@open-payments-server/runtime'
 import { expect, it } from '@jest/globals'
 import type { LeasedSending } from '../modules/outgoing-payments/index.js'
-import { AT_A_TIME_MAX, createSendingWorker, DUE_AT_A_TIME_MAX } from './sending-worker.js'
+import { AT_A_TIME_MAX, createSendingWorker, DUE_AT_A_TIME_MAX, NEW_AT_A_TIME_MAX } from './sending-worker.js'
 
 const leased = (paymentId: string, isNew: boolean): LeasedSending => ({
   paymentId,
   isNew,
+  leaseId: 'lease',
   receiver: 'https://elsewhere.example/incoming-payments/1',
   receiveAsset: { code: 'USD', scale: 2 },
   receiveValue: 1n,
@@ -52,5 +53,6 @@ it('new payments are sent though any number of others is tried again and never a
   await newSent
   await worker.stop()
   expect(taken).toBe(DUE_AT_A_TIME_MAX)
-  expect(rooms).toContain(AT_A_TIME_MAX - DUE_AT_A_TIME_MAX)
+  expect(rooms[0]).toBe(NEW_AT_A_TIME_MAX)
+  expect(rooms.at(-1)).toBe(AT_A_TIME_MAX - DUE_AT_A_TIME_MAX)
 })

@@ -8,9 +8,10 @@ import type { LeasedSending } from '../modules/outgoing-payments/index.js'
 export const AT_A_TIME_MAX = 200
 
 /**
- * Maximum number of these that are not new: payments to those who do not answer, which are tried again and again, must not keep others from
- * being sent.
+ * Maximum number of these that are new, and that are not: payments to those who do not answer, which are tried again and again, must not keep
+ * others from being sent, nor must new ones keep others from being tried again.
  */
+export const NEW_AT_A_TIME_MAX = 150
 export const DUE_AT_A_TIME_MAX = 100
 
 /** What sending payments in the background needs. */
@@ -33,7 +34,8 @@ export function createSendingWorker(dependencies: SendingWorkerDependencies): Wo
   const { beginSending, sentPayments, logger, onPaymentsEnded } = dependencies
   const stopping = new AbortController()
   setMaxListeners(AT_A_TIME_MAX, stopping.signal)
-  const running = new Set<Promise<void>>()
+  /** By the ids of their payments. */
+  const running = new Map<string, Promise<void>>()
   let dueRunning = 0
 
   const attempt = async (payment: LeasedSending): Promise<void> => {
@@ -45,17 +47,21 @@ export function createSendingWorker(dependencies: SendingWorkerDependencies): Wo
       dependencies.onBatchFailed?.()
     }
   }
-  const roomForDue = (): number => Math.min(AT_A_TIME_MAX - running.size, DUE_AT_A_TIME_MAX - dueRunning)
+  const roomFor = (kind: 'new' | 'due'): number => {
+    const [max, count] =
+      kind === 'new' ? [NEW_AT_A_TIME_MAX, running.size - dueRunning] : [DUE_AT_A_TIME_MAX, dueRunning]
+    return Math.min(AT_A_TIME_MAX - running.size, max - count)
+  }
   const start = (payment: LeasedSending): void => {
     const dueCount = payment.isNew ? 0 : 1
     const attempting = attempt(payment).finally(() => {
-      const wasFull = roomForDue() === 0
-      running.delete(attempting)
+      const wasFull = roomFor('new') === 0 || roomFor('due') === 0
+      running.delete(payment.paymentId)
       dueRunning -= dueCount
       // Others may have waited for room.
       if (wasFull) worker.wake()
     })
-    running.add(attempting)
+    running.set(payment.paymentId, attempting)
     dueRunning += dueCount
   }
 
@@ -65,11 +71,11 @@ export function createSendingWorker(dependencies: SendingWorkerDependencies): Wo
     logger,
     onBatchFailed: dependencies.onBatchFailed,
     async runBatch() {
-      const { leased, ended, isMore } = await beginSending(AT_A_TIME_MAX - running.size)
+      const { leased, ended, isMore } = await beginSending(roomFor('new'))
       if (ended > 0) onPaymentsEnded()
       leased.forEach(start)
-      const room = roomForDue()
-      const due = room === 0 ? [] : await sentPayments.take(room)
+      const room = roomFor('due')
+      const due = room === 0 ? [] : await sentPayments.take(room, [...running.keys()])
       due.forEach(start)
       return isMore || (room > 0 && due.length === room)
     }
@@ -82,7 +88,7 @@ export function createSendingWorker(dependencies: SendingWorkerDependencies): Wo
     async stop() {
       stopping.abort()
       await worker.stop()
-      await Promise.all(running)
+      await Promise.all(running.values())
     }
   }
 }

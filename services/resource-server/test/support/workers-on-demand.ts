@@ -1,5 +1,4 @@
 import { createLogger, systemRandom } from '@open-payments-server/runtime'
-import { newId } from '@open-payments-server/value-types/identifiers'
 import { createResourceUrls } from '../../src/domain/resource-urls.js'
 import { declineOverdue } from '../../src/features/approve-payments/decide.js'
 import { deliverOutcomes } from '../../src/features/deliver-reservation-outcomes/deliver-outcomes.js'
@@ -70,16 +69,13 @@ export function startWorkersOnDemand(
     callDeadlineMs: CALL_DEADLINE_MS
   }
   const providerAccounts = createProviderAccounts()
-  const leasedBy = newId(clock, systemRandom)
   const method = createLocalPayments({ ...shared, holdsFrozen })
   return {
     async sweep() {
       await declineOverdue(LIMIT, deciding)
       await method.processPending(LIMIT)
       // It leaves nobody alone for a while: whoever is owed less now is paid at once.
-      const { due } = await createBeginSending({ ...shared, holdsFrozen, providerAccounts, leasedBy })(
-        NO_ROOM
-      )
+      const { due } = await createBeginSending({ ...shared, holdsFrozen, providerAccounts })(NO_ROOM)
       await tellExpiries(LIMIT, shared)
       return due > 0
     },

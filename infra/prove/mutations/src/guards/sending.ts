@@ -17,10 +17,16 @@ export const SENDING_GUARDS: readonly Mutation[] = [
   {
     guard: 'a process that another one has taken a payment from sends nothing more of it',
     file: SENDING,
-    text: "payment_id = ${placeholder('paymentId')}::uuid and leased_by = ${placeholder('leasedBy')}::uuid`",
-    broken:
-      "payment_id = ${placeholder('paymentId')}::uuid and (leased_by = ${placeholder('leasedBy')}::uuid or true)`",
+    text: 'where s.payment_id = entry.payment_id and s.leased_by = entry.lease_id',
+    broken: 'where s.payment_id = entry.payment_id and (s.leased_by = entry.lease_id or true)',
     test: sending('is sent no further by a process that another one has taken it from')
+  },
+  {
+    guard: 'an attempt that another one has taken a payment from does not end it',
+    file: SENDING,
+    text: 'where s.payment_id = asked.payment_id and s.leased_by = asked.lease_id',
+    broken: 'where s.payment_id = asked.payment_id and (s.leased_by = asked.lease_id or true)',
+    test: sending('is not ended by an attempt that another one has taken it from')
   },
   {
     guard: 'a packet whose answer was lost is never sent again',

@@ -45,10 +45,8 @@ export async function listUnknownPackets(
 const DECIDE = new Statement<{ readonly known: boolean; readonly decided: boolean; readonly whole: boolean }>(
   'decide-packet',
   Prisma.sql`
-  with ${undecidedPacket}, ${unleasedSending}, ${packetDecided}, ${dispatchPosted}, ${sendingResumed},
-       ${progressed(deliveredWithDecided)}, ${appended(
-         Prisma.sql`${highLiquidityEvents} union all ${partiallySentEvents}`
-       )}
+  with ${undecidedPacket}, ${unleasedSending}, ${packetDecided}, ${dispatchPosted}, ${progressed(deliveredWithDecided)}, ${sendingResumed},
+       ${appended(Prisma.sql`${highLiquidityEvents} union all ${partiallySentEvents}`)}
   select exists (select 1 from undecided) as known, exists (select 1 from decided) as decided,
          (select count(*) from decided) = (select count(*) from resumed)
          and (select count(*) from dispatched) = (select count(*) from dispatch) as whole

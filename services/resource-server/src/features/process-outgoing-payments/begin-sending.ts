@@ -34,8 +34,6 @@ export interface BeginDependencies {
   readonly counters: Pick<PaymentCounters, 'countEnded'>
   /** Whether a freeze holds the pending payments that it is about. */
   readonly holdsFrozen: boolean
-  /** Id (UUID) of this process. */
-  readonly leasedBy: string
 }
 
 /** The result of a round. */
@@ -56,23 +54,27 @@ export interface BegunRound {
  * @returns begins some, of which this process takes up to `room`. No process takes those that could be too much for their peers yet.
  */
 export function createBeginSending(dependencies: BeginDependencies): (room: number) => Promise<BegunRound> {
-  const { database, clock, counters, holdsFrozen, leasedBy } = dependencies
+  const { database, clock, random, counters, holdsFrozen } = dependencies
   const full = new LRUCache<string, true>({ max: FULL_MAX, ttl: FULL_MS })
   return async (room) => {
     const nowMs = clock.now()
     const exceptPeers = [...full.keys()]
     const claim = { exceptPeers, holdsFrozen, nowMs }
-    const lease = { leasedBy, leasedUntilMs: nowMs + LEASE_MS }
+    const lease = { leaseId: newId(clock, random), leasedUntilMs: nowMs + LEASE_MS }
     const { found, hasOthers, begun } =
       room === 0 ? NOTHING_AT_ONCE : await beginSendingAtOnce(database, { ...claim, ...lease, limit: room })
     if (!hasOthers) return { leased: begun, due: 0, ended: 0, isMore: found === room && begun.length > 0 }
-    const judged = await judge({ ...claim, limit: JUDGED_MAX }, dependencies, (peerId) =>
+    let isPassed = false
+    const judged = await judge({ ...claim, limit: JUDGED_MAX }, dependencies, (peerId) => {
       full.set(peerId, true)
-    )
+      isPassed = true
+    })
     for (const { settlement } of judged.endings) counters.countEnded(settlement.state)
     const ended = judged.endings.length
     const due = judged.begun
-    const isMore = (found === room || judged.found === JUDGED_MAX) && begun.length + due + ended > 0
+    // Payments to others may come after those to a peer that is full: these are passed over in the next round.
+    const isMore =
+      (found === room || judged.found === JUDGED_MAX) && (isPassed || begun.length + due + ended > 0)
     return { leased: begun, due, ended, isMore }
   }
 }

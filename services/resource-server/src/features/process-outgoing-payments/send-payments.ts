@@ -3,7 +3,7 @@ import type { Logger } from '@open-payments-server/runtime'
 import type { Clock } from '@open-payments-server/value-types/clock'
 import { newId, type Random } from '@open-payments-server/value-types/identifiers'
 import type { FailureReason } from '../../domain/failure-reasons.js'
-import type { OutgoingMethod, SendResult } from '../../domain/outgoing-method.js'
+import type { OutgoingMethod, SendOrder, SendResult } from '../../domain/outgoing-method.js'
 import type { PaymentCounters } from '../../domain/payment-counters.js'
 import { type Settlement, settleSent } from '../../domain/settlement.js'
 import type { Database, Queries } from '../../modules/database.js'
@@ -40,14 +40,16 @@ export interface SendDependencies {
   readonly counters: Pick<PaymentCounters, 'countEnded'>
   /** Whether a freeze holds the pending payments that it is about. */
   readonly holdsFrozen: boolean
-  /** Id (UUID) of this process. */
-  readonly leasedBy: string
 }
 
 /** Sends payments that were begun. */
 export interface SentPayments {
-  /** Takes up to `limit` payments whose next attempt is due. */
-  take(limit: number): Promise<readonly LeasedSending[]>
+  /**
+   * Takes up to `limit` payments whose next attempt is due.
+   *
+   * @param running ids (UUID) of payments that this process sends
+   */
+  take(limit: number, running: readonly string[]): Promise<readonly LeasedSending[]>
   /**
    * Makes an attempt, and ends the payment if it is over.
    *
@@ -59,23 +61,21 @@ export interface SentPayments {
 
 /** Sends payments on behalf of one process. */
 export function createSentPayments(dependencies: SendDependencies): SentPayments {
-  const { database, clock, holdsFrozen, leasedBy } = dependencies
+  const { database, clock, random, holdsFrozen } = dependencies
   const end = createEnding(dependencies)
   return {
-    take(limit) {
+    take(limit, running) {
       const nowMs = clock.now()
-      return leaseDue(database, { limit, holdsFrozen, leasedBy, nowMs, leasedUntilMs: nowMs + LEASE_MS })
+      const lease = { leaseId: newId(clock, random), leasedUntilMs: nowMs + LEASE_MS }
+      return leaseDue(database, { ...lease, limit, except: running, holdsFrozen, nowMs })
     },
     async attempt(payment, signal) {
-      const result = await dependencies.method.send({ ...payment, leasedBy }, signal)
-      const { paymentId } = payment
-      if (result.kind === 'ended') return end({ paymentId, ...result })
+      const result = await dependencies.method.send(payment, signal)
+      if (result.kind === 'ended') return end({ ...payment, ...result })
       const next = nextAttempt(payment.attempts, result, clock.now())
       if (next.attempts >= ATTEMPTS_MAX && result.kind === 'later' && result.isDecided)
-        return end({ paymentId, ...result })
-      const { progressed } = result
-      await postponeSending(database, { paymentId, leasedBy }, { ...next, progressed })
-      return progressed
+        return end({ ...payment, ...result })
+      return postponeSending(database, payment, next)
     }
   }
 }
@@ -101,8 +101,7 @@ function nextAttempt(
 }
 
 /** A payment of which nothing is sent any more. */
-interface Sent {
-  readonly paymentId: string
+interface Sent extends Pick<SendOrder, 'paymentId' | 'leaseId'> {
   readonly deliveredValue: bigint
   readonly reason: FailureReason
 }
@@ -110,28 +109,26 @@ interface Sent {
 /**
  * Ends payments that this process sent: those whose last attempts end together, in one transaction.
  *
- * @returns ends one: false when another process sends it now
+ * @returns ends one: false when somebody else has taken it
  */
 function createEnding({
   database,
   clock,
   random,
   providerAccounts,
-  counters,
-  leasedBy
+  counters
 }: SendDependencies): (sent: Sent) => Promise<boolean> {
   return writeTogether(async (sent: readonly Sent[]) => {
     const settlements = await inTransaction(database, async (transaction: Queries) => {
-      const paymentIds = sent.map(({ paymentId }) => paymentId)
-      const payments = await endSending(transaction, { paymentIds, leasedBy })
+      const payments = await endSending(transaction, sent)
       if (payments.length === 0) return new Map<string, Settlement>()
       const provider = await providerAccounts.find(
         transaction,
         payments.map(({ debitAssetId }) => debitAssetId)
       )
-      const resultOf = new Map(sent.map((one) => [one.paymentId, one]))
+      const resultOf = new Map(sent.map((one) => [one.leaseId + one.paymentId, one]))
       const settled = payments.map((payment) => {
-        const { deliveredValue, reason } = resultOf.get(payment.id) ?? unasked(payment.id)
+        const { deliveredValue, reason } = resultOf.get(payment.leaseId + payment.id) ?? unasked(payment.id)
         return { payment, settlement: settleSent(payment.amounts, deliveredValue, reason) }
       })
       await writeEndings(
@@ -140,10 +137,10 @@ function createEnding({
         () => newId(clock, random),
         clock.now()
       )
-      return new Map(settled.map(({ payment, settlement }) => [payment.id, settlement]))
+      return new Map(settled.map(({ payment, settlement }) => [payment.leaseId + payment.id, settlement]))
     })
     for (const { state } of settlements.values()) counters.countEnded(state)
-    return sent.map(({ paymentId }) => settlements.has(paymentId))
+    return sent.map(({ leaseId, paymentId }) => settlements.has(leaseId + paymentId))
   })
 }
 

@@ -2,7 +2,6 @@ import type { PostClient } from '@open-payments-server/http-client'
 import type { SenderClock } from '@open-payments-server/interledger'
 import type { Logger } from '@open-payments-server/runtime'
 import type { SecretBox } from '@open-payments-server/runtime/secret-box'
-import type { Asset } from '@open-payments-server/value-types/amounts'
 import type { Random } from '@open-payments-server/value-types/identifiers'
 import type { SentPacketCounters } from '../../domain/packet-counters.js'
 import type { TermSources } from '../../domain/quoting.js'
@@ -21,8 +20,6 @@ export interface SendPacketsDependencies {
   readonly journals: PacketJournals
   /** Finds the peer with an id (UUID): those that are looked for at a time, together. */
   readonly findPeer: (id: string) => Promise<SendingPeer | undefined>
-  /** The id of an asset, which is recorded if it is new. */
-  readonly ensureAsset: (asset: Asset) => Promise<number>
   readonly termSources: TermSources
   /** Posts packets to peers. */
   readonly peerClient: PostClient

@@ -1,6 +1,5 @@
 import { createLookup } from '@open-payments-server/database'
 import type { OutgoingMethod } from '../../domain/outgoing-method.js'
-import { createForeignAssets } from '../../modules/ledger/index.js'
 import { findSendingPeers } from '../../modules/peers/index.js'
 import type { SendPacketsDependencies } from './dependencies.js'
 import { createPacketJournals } from './journal.js'
@@ -14,10 +13,7 @@ import { send } from './send.js'
  * @param dependencies.leaseMs for how long nobody else sends a payment after one of its packets was written down, in milliseconds
  */
 export function createInterledgerMethod(
-  dependencies: Omit<
-    SendPacketsDependencies,
-    'rememberedReceivers' | 'journals' | 'findPeer' | 'ensureAsset'
-  > & {
+  dependencies: Omit<SendPacketsDependencies, 'rememberedReceivers' | 'journals' | 'findPeer'> & {
     readonly leaseMs: number
   }
 ): OutgoingMethod {
@@ -25,7 +21,6 @@ export function createInterledgerMethod(
     ...dependencies,
     rememberedReceivers: createRememberedReceivers(dependencies.clock),
     journals: createPacketJournals(dependencies),
-    ensureAsset: createForeignAssets(dependencies.database),
     findPeer: createLookup((ids) => findSendingPeers(dependencies.database, ids))
   }
   return {

@@ -39,8 +39,8 @@ const PEERS_MAX = 10_000
 
 /** Where the packets of payments are written down. */
 export interface PacketJournals {
-  /** That of a payment, while this process may send it. */
-  of(order: Pick<SendOrder, 'paymentId' | 'leasedBy'>, peer: JournalPeer): PacketJournal
+  /** That of a payment, while it may be sent with its lease. */
+  of(order: Pick<SendOrder, 'paymentId' | 'leaseId'>, peer: JournalPeer): PacketJournal
 }
 
 type JournalPeer = Pick<SendingPeer, 'id' | 'payableAccountId'>
@@ -64,12 +64,11 @@ export function createPacketJournals({
   readonly leaseMs: number
 }): PacketJournals {
   const writers = new LRUCache<string, (entry: PaymentPackets) => Promise<unknown>>({ max: PEERS_MAX })
-  const createWriter = (leasedBy: string, { id: peerId, payableAccountId }: JournalPeer) =>
+  const createWriter = ({ id: peerId, payableAccountId }: JournalPeer) =>
     writeTogether(async (entries: readonly PaymentPackets[]) => {
       const nowMs = clock.now()
       await WRITE.rows(database, {
         ...packetsToWrite(entries, () => newId(clock, random)),
-        leasedBy,
         leasedUntil: instantText(nowMs + leaseMs),
         peerId,
         payableAccountId,
@@ -78,13 +77,12 @@ export function createPacketJournals({
       return entries
     })
   return {
-    of({ paymentId, leasedBy }, peer) {
-      const key = `${leasedBy} ${peer.id}`
-      const write = writers.get(key) ?? createWriter(leasedBy, peer)
-      writers.set(key, write)
+    of({ paymentId, leaseId }, peer) {
+      const write = writers.get(peer.id) ?? createWriter(peer)
+      writers.set(peer.id, write)
       return {
         async write(answers, packets) {
-          await write({ paymentId, answers, packets })
+          await write({ paymentId, leaseId, answers, packets })
           for (const answer of answers) counters.countSentPacket(resultOf(answer))
         }
       }

@@ -17,6 +17,7 @@ import type { PricedSending, PricingRequest } from '../../domain/outgoing-method
 import { computeAmounts, findMismatch, type FixedAmount, type QuotingResult } from '../../domain/quoting.js'
 import { feesOf } from '../../domain/rates.js'
 import { missingAmount, remainingRoom } from '../../domain/receiver.js'
+import { ensureAsset } from '../../modules/ledger/index.js'
 import { findPeersTowards, type SendingPeer } from '../../modules/peers/index.js'
 import type { SendPacketsDependencies } from './dependencies.js'
 import { leastRate, reserveOf } from './path-rate.js'
@@ -60,7 +61,7 @@ export async function price(
   return {
     amounts,
     receiveAsset: receiver.asset,
-    receiveAssetId: await dependencies.ensureAsset(receiver.asset),
+    receiveAssetId: await ensureAsset(dependencies.database, receiver.asset),
     sending: { peerId: way.peer.id, sendMaxValue }
   }
 }

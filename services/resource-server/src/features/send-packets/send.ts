@@ -36,6 +36,7 @@ export async function send(
   dependencies: SendPacketsDependencies
 ): Promise<SendResult> {
   const { database, logger } = dependencies
+  if (signal.aborted) return { kind: 'stopped' }
   const progress = order.isNew ? NO_PROGRESS : await readProgress(database, order.paymentId)
   if (missingOf(order, progress) <= 0n) return over(progress, 'partially_delivered')
   const peer = await dependencies.findPeer(order.sending.peerId)
@@ -43,6 +44,7 @@ export async function send(
   const sending = { ...dependencies, path: await pathOver(peer, dependencies) }
   const found = await findWay({ order, progress, peer }, sending)
   if ('kind' in found) return found
+  if (signal.aborted) return { kind: 'stopped' }
   const result = await pay(
     {
       destination: found.receiver.credentials,
@@ -144,30 +146,28 @@ function isTooBad({ rate }: ProbedPath, order: SendOrder, progress: PaymentProgr
 function readEnd(end: PayEnd, before: PaymentProgress, after: PaymentProgress): SendResult {
   switch (end.outcome) {
     case 'complete':
-      return over(after, 'partially_delivered', before)
+      return over(after, 'partially_delivered')
     case 'spent':
-      return over(after, 'rate_changed', before)
+      return over(after, 'rate_changed')
     case 'closed':
-      return over(after, 'receiver_completed', before)
+      return over(after, 'receiver_completed')
     case 'rejected':
-      return over(after, 'receiver_unreachable', before)
+      return over(after, 'receiver_unreachable')
     case 'stalled':
       return TOO_LITTLE.has(end.code ?? '')
-        ? over(after, 'rate_changed', before)
+        ? over(after, 'rate_changed')
         : later(after, before, 'receiver_unreachable')
     case 'violated':
-      return { kind: 'undecided', progressed: hasProgressed(after, before) }
+      return { kind: 'undecided' }
     case 'stopped':
-      return { kind: 'stopped', progressed: hasProgressed(after, before) }
+      return { kind: 'stopped' }
   }
 }
 
 /** Nothing more is sent. A payment of which packets are unknown waits until they are decided. */
-function over(after: PaymentProgress, reason: FailureReason, before = after): SendResult {
-  const { deliveredValue, unknownSentValue } = after
-  return unknownSentValue > 0n
-    ? { kind: 'undecided', progressed: hasProgressed(after, before) }
-    : { kind: 'ended', deliveredValue, reason }
+function over(progress: PaymentProgress, reason: FailureReason): SendResult {
+  const { deliveredValue, unknownSentValue } = progress
+  return unknownSentValue > 0n ? { kind: 'undecided' } : { kind: 'ended', deliveredValue, reason }
 }
 
 /** What is left may be sent later. */

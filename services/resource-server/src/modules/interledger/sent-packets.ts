@@ -37,17 +37,19 @@ export async function readProgress(on: Queries, paymentId: string): Promise<Paym
 export interface PaymentPackets {
   /** Id (UUID) of the payment. */
   readonly paymentId: string
+  /** Id (UUID) of the lease with which it is sent. */
+  readonly leaseId: string
   readonly answers: readonly JournalAnswer[]
   readonly packets: readonly JournalPacket[]
 }
 
 /**
- * Fragment: the parts `entry` (`payment_id`) and `answer` (`payment_id`, `sequence`, …), the payments and the answers of
+ * Fragment: the parts `entry` (`payment_id`, `lease_id`) and `answer` (`payment_id`, `sequence`, …), the payments and the answers of
  * {@link packetsToWrite}, which it takes.
  */
 export const packetAnswers = Prisma.sql`
   entry as (
-    select payment_id from unnest(${placeholder('paymentIds')}::uuid[]) as payment_id
+    select * from unnest(${placeholder('paymentIds')}::uuid[], ${placeholder('leaseIds')}::uuid[]) as e (payment_id, lease_id)
   ), answer as (
     select * from json_to_recordset(${placeholder('answers')}::json)
       as a (payment_id uuid, sequence bigint, outcome text, delivered_value numeric, fulfillment bytea, code text)
@@ -96,13 +98,19 @@ export const packetsWritten = Prisma.sql`
 export function packetsToWrite(
   payments: readonly PaymentPackets[],
   newId: () => string
-): { readonly paymentIds: readonly string[]; readonly answers: string; readonly packets: string } {
+): {
+  readonly paymentIds: readonly string[]
+  readonly leaseIds: readonly string[]
+  readonly answers: string
+  readonly packets: string
+} {
   const records = payments.map(({ paymentId, answers, packets }) => ({
     answers: answers.flatMap(toAnswerRecord).map((record) => ({ ...record, payment_id: paymentId })),
     packets: packets.map((packet) => ({ ...toPacketRecord(packet, newId()), payment_id: paymentId }))
   }))
   return {
     paymentIds: payments.map(({ paymentId }) => paymentId),
+    leaseIds: payments.map(({ leaseId }) => leaseId),
     answers: JSON.stringify(records.flatMap(({ answers }) => answers)),
     packets: JSON.stringify(records.flatMap(({ packets }) => packets))
   }

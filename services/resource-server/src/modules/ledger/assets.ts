@@ -1,6 +1,5 @@
 import { isUniqueViolation, placeholder, Statement } from '@open-payments-server/database'
 import type { Asset } from '@open-payments-server/value-types/amounts'
-import { LRUCache } from 'lru-cache'
 import { Prisma, type Queries } from '../database.js'
 import { PROVIDER_ACCOUNT_KINDS } from './provider-accounts.js'
 
@@ -89,24 +88,9 @@ const ENSURE = new Statement<{ readonly id: number }>(
   select id from known union all select id from added`
 )
 
-/** Maximum number of assets whose ids are cached. */
-const REMEMBERED_MAX = 1_000
-
-/**
- * Creates a directory of the assets that something elsewhere is in: they need not be accounted in here. Ids never change, so each is asked for
- * once.
- *
- * @returns the id of an asset, which is recorded if it is new
- */
-export function createForeignAssets(database: Queries): (asset: Asset) => Promise<number> {
-  const remembered = new LRUCache<string, number>({ max: REMEMBERED_MAX })
-  return async ({ code, scale }) => {
-    const name = `${code} ${String(scale)}`
-    const known = remembered.get(name)
-    if (known !== undefined) return known
-    const [row] = await ENSURE.rows(database, { code, scale })
-    if (row === undefined) throw new Error('an asset that was to be known is not')
-    remembered.set(name, row.id)
-    return row.id
-  }
+/** The id of an asset that something elsewhere is in: it need not be accounted in here. */
+export async function ensureAsset(on: Queries, { code, scale }: Asset): Promise<number> {
+  const [row] = await ENSURE.rows(on, { code, scale })
+  if (row === undefined) throw new Error('an asset that was to be known is not')
+  return row.id
 }

@@ -10,7 +10,7 @@ export {
   ASSET_OF_ACCOUNT,
   assetById,
   createAsset,
-  createForeignAssets,
+  ensureAsset,
   findAssetId,
   listAssets
 } from './assets.js'

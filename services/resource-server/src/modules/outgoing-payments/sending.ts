@@ -179,7 +179,7 @@ const BEGIN_AT_ONCE = new Statement<LeasedRow & { readonly ready: boolean; reado
       hold.id is not null and p.begin_until > ${NOW} and ${isOwedAnything(Prisma.sql`p.peer_id`)} as ready`)}
   ), begun as (
     insert into sending (payment_id, peer_id, held_value, due_at, leased_by, leased_until)
-    select id, peer_id, send_max_value, ${NOW}, ${placeholder('leasedBy')}::uuid, ${placeholder('leasedUntil')}::timestamptz
+    select id, peer_id, send_max_value, ${NOW}, ${placeholder('leaseId')}::uuid, ${placeholder('leasedUntil')}::timestamptz
       from pending where ready
     -- Another process may have begun it just before its payment was locked here.
     on conflict (payment_id) do nothing
@@ -209,23 +209,23 @@ export async function beginSendingAtOnce(
   return {
     found: rows.length,
     hasOthers: rows.some(({ ready }) => !ready),
-    begun: rows.filter(({ begun }) => begun).map((row) => ({ ...readLeased(row), isNew: true }))
+    begun: rows.filter(({ begun }) => begun).map((row) => ({ ...readLeased(row, claim), isNew: true }))
   }
 }
 
-/** Who takes a payment, and until when it is theirs alone. */
+/** Payments that are taken together are those of one lease, until it ends or is renewed for one of them. */
 export interface Lease {
-  /** Id (UUID) of the process. */
-  readonly leasedBy: string
+  /** Id (UUID): another one each time. */
+  readonly leaseId: string
   readonly leasedUntilMs: number
 }
 
-function leasing({ leasedBy, leasedUntilMs }: Lease) {
-  return { leasedBy, leasedUntil: instantText(leasedUntilMs) }
+function leasing({ leaseId, leasedUntilMs }: Lease) {
+  return { leaseId, leasedUntil: instantText(leasedUntilMs) }
 }
 
 /** A payment that this process sends now. */
-export interface LeasedSending extends Omit<SendOrder, 'leasedBy'> {
+export interface LeasedSending extends SendOrder {
   /** Attempts without a fulfillment, one after the other. */
   readonly attempts: number
 }
@@ -245,11 +245,12 @@ const LEASE = new Statement<LeasedRow>(
   with due as (
     select payment_id from sending s
      where due_at <= ${NOW} and (leased_until is null or leased_until <= ${NOW})
+       and not (payment_id = any(${placeholder('except')}::uuid[]))
        and (select not freezing.holds from outgoing_payment p ${SENDING_JOINS} where p.id = s.payment_id)
      order by due_at, payment_id limit ${placeholder('limit')}::integer for update skip locked
   ), leased as (
     update sending s
-       set leased_by = ${placeholder('leasedBy')}::uuid, leased_until = ${placeholder('leasedUntil')}::timestamptz
+       set leased_by = ${placeholder('leaseId')}::uuid, leased_until = ${placeholder('leasedUntil')}::timestamptz
      where s.payment_id = any (array(select payment_id from due))
     returning s.payment_id, s.attempts
   )
@@ -257,19 +258,35 @@ const LEASE = new Statement<LeasedRow>(
     from leased join outgoing_payment p on p.id = leased.payment_id ${assetById(Prisma.sql`p.receive_asset_id`, Prisma.sql`ra`)}`
 )
 
-/** Takes payments whose next attempt is due, and that no other process sends now, for this one. Those that a freeze holds wait. */
+/**
+ * Takes payments whose next attempt is due, and that nobody sends now. Those that a freeze holds wait.
+ *
+ * @param lease.except ids (UUID) of payments that this process sends, though their leases may have ended
+ */
 export async function leaseDue(
   on: Queries,
-  lease: Lease & { readonly limit: number; readonly holdsFrozen: boolean; readonly nowMs: number }
+  lease: Lease & {
+    readonly limit: number
+    readonly except: readonly string[]
+    readonly holdsFrozen: boolean
+    readonly nowMs: number
+  }
 ): Promise<readonly LeasedSending[]> {
-  const { limit, holdsFrozen, nowMs } = lease
-  const rows = await LEASE.rows(on, { limit, holdsFrozen, ...leasing(lease), now: instantText(nowMs) })
-  return rows.map((row) => ({ ...readLeased(row), isNew: false }))
+  const { limit, except, holdsFrozen, nowMs } = lease
+  const rows = await LEASE.rows(on, {
+    limit,
+    except: [...except],
+    holdsFrozen,
+    ...leasing(lease),
+    now: instantText(nowMs)
+  })
+  return rows.map((row) => ({ ...readLeased(row, lease), isNew: false }))
 }
 
-function readLeased(row: LeasedRow): Omit<LeasedSending, 'isNew'> {
+function readLeased(row: LeasedRow, { leaseId }: Lease): Omit<LeasedSending, 'isNew'> {
   return {
     paymentId: row.id,
+    leaseId,
     receiver: row.receiver,
     receiveAsset: { code: row.code, scale: row.scale },
     receiveValue: BigInt(row.receive_value),
@@ -278,13 +295,9 @@ function readLeased(row: LeasedRow): Omit<LeasedSending, 'isNew'> {
   }
 }
 
-/** A condition on the row of a payment in `sending`: this process sends it. Takes `paymentId` and `leasedBy`. */
-const IS_LEASED = Prisma.sql`
-  payment_id = ${placeholder('paymentId')}::uuid and leased_by = ${placeholder('leasedBy')}::uuid`
-
 /**
- * Fragment: the part `lease` (`payment_id`), which renews the leases of the payments of the part `entry` (`payment_id`) and lowers what may
- * still be sent for them. A payment that another process sends has no row. Takes `leasedBy` and `leasedUntil`.
+ * Fragment: the part `lease` (`payment_id`), which renews the leases of the payments of the part `entry` (`payment_id`, `lease_id`) and lowers
+ * what may still be sent for them. A payment that somebody else has taken has no row. Takes `leasedUntil`.
  *
  * @param dispatchedValues selects what was sent and fulfilled (`payment_id`, `value`)
  */
@@ -293,7 +306,7 @@ export const leasesRenewed = (dispatchedValues: Prisma.Sql): Prisma.Sql => Prism
     update sending s
        set leased_until = ${placeholder('leasedUntil')}::timestamptz, held_value = s.held_value - coalesce(dispatched.value, 0)
       from entry left join (${dispatchedValues}) dispatched on dispatched.payment_id = entry.payment_id
-     where s.payment_id = entry.payment_id and s.leased_by = ${placeholder('leasedBy')}::uuid
+     where s.payment_id = entry.payment_id and s.leased_by = entry.lease_id
     returning s.payment_id
   )`
 
@@ -316,36 +329,43 @@ export const progressed = (deliveredInTotal: Prisma.Sql): Prisma.Sql => Prisma.s
     returning p.id, p.updated_at, p.settled_debit_value
   )`
 
-const POSTPONE = new Statement(
+/** Fragment: sets what the event of the part `progressed` tells of the payment in `sending s`. */
+const TOLD = Prisma.sql`
+  told_debit_value = coalesce((select settled_debit_value from progressed), s.told_debit_value)`
+
+const POSTPONE = new Statement<{ readonly id: string }>(
   'postpone-sending',
   Prisma.sql`
-  with postponed as (
-    update sending
-       set leased_by = null, leased_until = null, attempts = ${placeholder('attempts')}::integer,
-           due_at = ${placeholder('dueAt')}::timestamptz
-     where ${IS_LEASED}
-    returning payment_id
+  with leased as (
+    select payment_id, told_debit_value from sending
+     where payment_id = ${placeholder('paymentId')}::uuid and leased_by = ${placeholder('leaseId')}::uuid
+       for update
   ), progressed as (
-    select p.id, p.updated_at, p.settled_debit_value from postponed join outgoing_payment p on p.id = postponed.payment_id
-     where ${placeholder('progressed')}::boolean
+    select p.id, p.updated_at, p.settled_debit_value from leased join outgoing_payment p on p.id = leased.payment_id
+     where p.settled_debit_value > leased.told_debit_value
+  ), postponed as (
+    update sending s
+       set leased_by = null, leased_until = null, attempts = ${placeholder('attempts')}::integer,
+           due_at = ${placeholder('dueAt')}::timestamptz, ${TOLD}
+      from leased where s.payment_id = leased.payment_id
   ), ${appended(partiallySentEvents)}
-  select count(*) from postponed`
+  select id from progressed`
 )
 
 /**
- * Ends the lease of a payment that is not over, and tells what was delivered.
+ * Ends the lease of a payment that is not over, and tells of what was delivered since that was told last.
  *
  * @param next.dueAtMs when the next attempt begins; undefined: none does until packets are decided
- * @param next.progressed whether anything was delivered since it was leased
+ * @returns whether there is something to tell
  */
 export async function postponeSending(
   on: Queries,
-  payment: { readonly paymentId: string; readonly leasedBy: string },
-  next: { readonly attempts: number; readonly dueAtMs: number | undefined; readonly progressed: boolean }
-): Promise<void> {
-  const { attempts, dueAtMs, progressed } = next
+  { paymentId, leaseId }: Pick<SendOrder, 'paymentId' | 'leaseId'>,
+  next: { readonly attempts: number; readonly dueAtMs: number | undefined }
+): Promise<boolean> {
+  const { attempts, dueAtMs } = next
   const dueAt = dueAtMs === undefined ? null : instantText(dueAtMs)
-  await POSTPONE.rows(on, { ...payment, attempts, dueAt, progressed })
+  return (await POSTPONE.rows(on, { paymentId, leaseId, attempts, dueAt })).length > 0
 }
 
 /**
@@ -361,46 +381,51 @@ export const unleasedSending = Prisma.sql`
 
 /**
  * Fragment: the part `resumed`, which makes the next attempt of the payment of the part `decided` (`payment_id`) due, and lowers what may still
- * be sent by what the part `dispatched` (`send_value`) was. Takes `now`.
+ * be sent by what the part `dispatched` (`send_value`) was. The part `progressed` is told. Takes `now`.
  */
 export const sendingResumed = Prisma.sql`
   resumed as (
     update sending s
-       set due_at = ${NOW}, leased_by = null, leased_until = null,
+       set due_at = ${NOW}, leased_by = null, leased_until = null, ${TOLD},
            held_value = s.held_value - coalesce((select sum(send_value) from dispatched), 0)
      where s.payment_id = (select payment_id from decided)
     returning s.payment_id
   )`
 
 // Payments are locked in the order of their ids, before their rows in `sending`, and before accounts are.
-const END = new Statement<ClaimedSendingRow>(
+const END = new Statement<ClaimedSendingRow & { readonly lease_id: string }>(
   'end-sending',
   Prisma.sql`
-  with ending as (
+  with asked as (
+    select * from unnest(${placeholder('paymentIds')}::uuid[], ${placeholder('leaseIds')}::uuid[]) as a (payment_id, lease_id)
+  ), ending as (
     select ${SENDING_COLUMNS}, false as frozen
       from outgoing_payment p ${SENDING_JOINS}
-     where p.id = any(${placeholder('paymentIds')}::uuid[]) and p.state::text = 'pending'
+     where p.id = any(array(select payment_id from asked)) and p.state::text = 'pending'
      order by p.id
        for no key update of p
   ), ended as (
-    delete from sending
-     where payment_id = any(array(select id from ending)) and leased_by = ${placeholder('leasedBy')}::uuid
-    returning payment_id
+    delete from sending s using asked
+     where s.payment_id = asked.payment_id and s.leased_by = asked.lease_id
+       and s.payment_id = any(array(select id from ending))
+    returning s.payment_id, asked.lease_id
   )
-  select ending.* from ending join ended on ended.payment_id = ending.id`
+  select ending.*, ended.lease_id from ending join ended on ended.payment_id = ending.id`
 )
 
 /**
- * Locks payments that this process sends, until the transaction ends, and takes them from those that are being sent.
+ * Locks payments until the transaction ends, and takes them from those that are being sent.
  *
- * @param sent.paymentIds their ids (UUID)
- * @returns those that no other process sends now
+ * @returns those that nobody else has taken
  */
 export async function endSending(
   transaction: Queries,
-  sent: { readonly paymentIds: readonly string[]; readonly leasedBy: string }
-): Promise<readonly ClaimedSending[]> {
-  const { paymentIds, leasedBy } = sent
-  const rows = await END.rows(transaction, { paymentIds: [...paymentIds], leasedBy, holdsFrozen: false })
-  return rows.map(readClaimedSending)
+  sent: readonly Pick<SendOrder, 'paymentId' | 'leaseId'>[]
+): Promise<readonly (ClaimedSending & Pick<SendOrder, 'leaseId'>)[]> {
+  const rows = await END.rows(transaction, {
+    paymentIds: sent.map(({ paymentId }) => paymentId),
+    leaseIds: sent.map(({ leaseId }) => leaseId),
+    holdsFrozen: false
+  })
+  return rows.map((row) => ({ ...readClaimedSending(row), leaseId: row.lease_id }))
 }
