@@ -64,17 +64,17 @@ export function createBeginSending(dependencies: BeginDependencies): (room: numb
     const { found, hasOthers, begun } =
       room === 0 ? NOTHING_AT_ONCE : await beginSendingAtOnce(database, { ...claim, ...lease, limit: room })
     if (!hasOthers) return { leased: begun, due: 0, ended: 0, isMore: found === room && begun.length > 0 }
-    let isPassed = false
+    const passed: string[] = []
     const judged = await judge({ ...claim, limit: JUDGED_MAX }, dependencies, (peerId) => {
       full.set(peerId, true)
-      isPassed = true
+      passed.push(peerId)
     })
     for (const { settlement } of judged.endings) counters.countEnded(settlement.state)
     const ended = judged.endings.length
     const due = judged.begun
     // Payments to others may come after those to a peer that is full: these are passed over in the next round.
     const isMore =
-      (found === room || judged.found === JUDGED_MAX) && (isPassed || begun.length + due + ended > 0)
+      (found === room || judged.found === JUDGED_MAX) && (passed.length > 0 || begun.length + due + ended > 0)
     return { leased: begun, due, ended, isMore }
   }
 }

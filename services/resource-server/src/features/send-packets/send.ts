@@ -36,7 +36,8 @@ export async function send(
   dependencies: SendPacketsDependencies
 ): Promise<SendResult> {
   const { database, logger } = dependencies
-  if (signal.aborted) return { kind: 'stopped' }
+  const isStopped = (): boolean => signal.aborted
+  if (isStopped()) return { kind: 'stopped' }
   const progress = order.isNew ? NO_PROGRESS : await readProgress(database, order.paymentId)
   if (missingOf(order, progress) <= 0n) return over(progress, 'partially_delivered')
   const peer = await dependencies.findPeer(order.sending.peerId)
@@ -44,7 +45,7 @@ export async function send(
   const sending = { ...dependencies, path: await pathOver(peer, dependencies) }
   const found = await findWay({ order, progress, peer }, sending)
   if ('kind' in found) return found
-  if (signal.aborted) return { kind: 'stopped' }
+  if (isStopped()) return { kind: 'stopped' }
   const result = await pay(
     {
       destination: found.receiver.credentials,
