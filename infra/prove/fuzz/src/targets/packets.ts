@@ -9,7 +9,8 @@ import {
   NO_PROGRESS,
   PacketError,
   pay,
-  type Reply
+  type Reply,
+  type SenderClock
 } from '@open-payments-server/interledger'
 import fc from 'fast-check'
 import { streamKeys } from '../../../../../packages/interledger/src/stream-keys.js'
@@ -152,6 +153,24 @@ const answers = fc.array(
   { minLength: 1, maxLength: 12 }
 )
 
+/** Its time passes when nothing else happens. */
+function createImpatientClock(): SenderClock {
+  let nowMs = NOW_MS
+  return {
+    now: () => nowMs,
+    after(milliseconds, act) {
+      const untilMs = nowMs + milliseconds
+      const turn = setImmediate(() => {
+        nowMs = Math.max(nowMs, untilMs)
+        act()
+      })
+      return () => {
+        clearImmediate(turn)
+      }
+    }
+  }
+}
+
 const sent = target({
   name: 'answers that a sender gets',
   share: 300,
@@ -161,14 +180,13 @@ const sent = target({
     packetLimitValue: fc.constantFrom(undefined, 1n, 3n, 100n)
   }),
   async attack({ answers: given, sendMaxValue, packetLimitValue }) {
-    let nowMs = NOW_MS
+    const clock = createImpatientClock()
     let credited = 0n
     let count = 0
-    const sender = { now: () => nowMs }
     const receiver = createStreamReceiver({
       ilpAddress,
       addresses,
-      clock: sender,
+      clock,
       random,
       credits: {
         credit({ value }) {
@@ -210,20 +228,7 @@ const sent = target({
           write: () => (count > 40 ? Promise.reject(new Error('enough')) : Promise.resolve())
         },
         random,
-        clock: {
-          ...sender,
-          // Time passes when nothing else happens.
-          after(milliseconds, act) {
-            const untilMs = nowMs + milliseconds
-            const turn = setImmediate(() => {
-              nowMs = Math.max(nowMs, untilMs)
-              act()
-            })
-            return () => {
-              clearImmediate(turn)
-            }
-          }
-        }
+        clock
       }
     ).catch((error: unknown) => {
       if (error instanceof Error && error.message === 'enough') return { progress: NO_PROGRESS }

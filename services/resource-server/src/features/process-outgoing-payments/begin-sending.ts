@@ -85,8 +85,8 @@ const NOTHING_AT_ONCE = { found: 0, hasOthers: true, begun: [] } as const
 /** Maximum number of payments that one transaction judges. */
 const JUDGED_MAX = 200
 
-/** Begins payments within what their peers may be owed, and ends those that cannot begin. */
-// Payments are locked first, then accounts, as wherever money moves.
+// Begins payments within what their peers may be owed, and ends those that cannot begin. Payments are locked first, then accounts, as wherever
+// money moves.
 function judge(
   claim: SendingClaim,
   { database, clock, random, providerAccounts }: BeginDependencies,
