@@ -5,33 +5,7 @@ import type { Readable, Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 
 /** Executes commands, one word and number per line, and acknowledges each; ends with its input. */
-const PROGRAM = `
-import { createInterface } from 'node:readline'
-import { createLogger, runProcess } from '@open-payments-server/runtime'
-const logger = createLogger({ service: 'chatterer', level: 'info' })
-runProcess({ logger, stopMs: 1_000, start: () => Promise.resolve({ stop: () => Promise.resolve() }) })
-const actions = {
-  chat(count) {
-    for (let index = 0; index < count; index += 1) logger.info({ index }, 'x'.repeat(1_000))
-  },
-  despair() {
-    logger.fatal({}, 'one that pino would block the process for')
-  },
-  exit(status) {
-    process.exit(status)
-  },
-  crash() {
-    setImmediate(() => {
-      throw new Error('unexpected')
-    })
-  }
-}
-for await (const line of createInterface({ input: process.stdin })) {
-  const [word, number] = line.split(' ')
-  actions[word](Number(number))
-  process.stderr.write('done\\n')
-}
-`
+const PROGRAM = fileURLToPath(new URL('../scripts/chatterer.mjs', import.meta.url))
 
 /** What a log line says. */
 export interface ChatteredLine {
@@ -49,10 +23,7 @@ export class Chatterer {
 
   /** @param standardOutput what it writes to: a file, or a pipe that is read no sooner than {@link lines} is asked for */
   constructor(standardOutput: number | 'pipe') {
-    this.#child = spawn(process.execPath, ['--input-type=module', '--eval', PROGRAM], {
-      stdio: ['pipe', standardOutput, 'pipe'],
-      cwd: fileURLToPath(new URL('..', import.meta.url))
-    })
+    this.#child = spawn(process.execPath, [PROGRAM], { stdio: ['pipe', standardOutput, 'pipe'] })
     this.#said = createInterface({ input: this.#child.stderr as Readable })[Symbol.asyncIterator]()
   }
 
