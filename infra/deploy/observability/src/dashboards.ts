@@ -10,6 +10,15 @@ const perMinute = (counter: string, label: string): Query =>
 const perMinuteInAll = (counter: string, legend: string): Query =>
   line(`60 * sum(rate(${counter}[$__rate_interval]))`, legend)
 
+/** A panel of one counter, by a label. */
+const countsPerMinute = (title: string, description: string, counter: string, label: string): Panel => ({
+  title,
+  description,
+  kind: 'timeseries',
+  unit: 'cpm',
+  queries: [perMinute(counter, label)]
+})
+
 const MONEY_STATS: readonly Panel[] = [
   {
     title: 'Oldest pending payment',
@@ -123,39 +132,30 @@ const OVERVIEW_ROWS: readonly Row[] = [
           perMinuteInAll('open_payments_quotes_created_total', 'quotes')
         ]
       },
-      {
-        title: 'Grants',
-        description: 'By what happened to them.',
-        kind: 'timeseries',
-        unit: 'cpm',
-        queries: [perMinute('open_payments_grants_total', 'event')]
-      }
+      countsPerMinute('Grants', 'By what happened to them.', 'open_payments_grants_total', 'event')
     ]
   },
   {
     title: 'Who is refused, per minute',
     panels: [
-      {
-        title: 'Reservations',
-        description: 'Payments that asked for room under a grant, by the answer.',
-        kind: 'timeseries',
-        unit: 'cpm',
-        queries: [perMinute('open_payments_reservations_total', 'result')]
-      },
-      {
-        title: 'Callers that were not authenticated',
-        description: 'By the reason, which callers are not told.',
-        kind: 'timeseries',
-        unit: 'cpm',
-        queries: [perMinute('open_payments_authentication_failures_total', 'reason')]
-      },
-      {
-        title: 'Over a rate limit',
-        description: 'Requests answered with 429, by the limit they reached.',
-        kind: 'timeseries',
-        unit: 'cpm',
-        queries: [perMinute('open_payments_rate_limited_total', 'limit')]
-      }
+      countsPerMinute(
+        'Reservations',
+        'Payments that asked for room under a grant, by the answer.',
+        'open_payments_reservations_total',
+        'result'
+      ),
+      countsPerMinute(
+        'Callers that were not authenticated',
+        'By the reason, which callers are not told.',
+        'open_payments_authentication_failures_total',
+        'reason'
+      ),
+      countsPerMinute(
+        'Over a rate limit',
+        'Requests answered with 429, by the limit they reached.',
+        'open_payments_rate_limited_total',
+        'limit'
+      )
     ]
   },
   {
@@ -207,47 +207,42 @@ const OVERVIEW_ROWS: readonly Row[] = [
 const OTHER_PROVIDERS_ROW: Row = {
   title: 'Other providers, per minute',
   panels: [
-    {
-      title: 'Packets of peers',
-      description: 'Packets that were answered, by the answer: fulfill, or the code of the reject.',
-      kind: 'timeseries',
-      unit: 'cpm',
-      queries: [perMinute('open_payments_packets_received_total', 'result')]
-    },
-    {
-      title: 'Packets to peers',
-      description: 'Packets of payments, by what became of them. Those of unknown fate wait for a decision.',
-      kind: 'timeseries',
-      unit: 'cpm',
-      queries: [perMinute('open_payments_packets_sent_total', 'result')]
-    },
-    {
-      title: 'Requests to peers',
-      description: 'Requests to the endpoints of peers, probes included, by whether they were answered.',
-      kind: 'timeseries',
-      unit: 'cpm',
-      queries: [perMinute('open_payments_peer_requests_total', 'result')]
-    }
+    countsPerMinute(
+      'Packets of peers',
+      'Packets that were answered, by the answer: fulfill, or the code of the reject.',
+      'open_payments_packets_received_total',
+      'result'
+    ),
+    countsPerMinute(
+      'Packets to peers',
+      'Packets of payments, by what became of them. Those of unknown fate wait for a decision.',
+      'open_payments_packets_sent_total',
+      'result'
+    ),
+    countsPerMinute(
+      'Requests to peers',
+      'Requests to the endpoints of peers, probes included, by whether they were answered.',
+      'open_payments_peer_requests_total',
+      'result'
+    )
   ]
 }
 
 const RESOURCE_SERVER_ROW: Row = {
   title: 'What it does, per minute',
   panels: [
-    {
-      title: 'Outcomes told to the auth server',
-      description: 'Attempts, by their result. `refused` and `failed` need people.',
-      kind: 'timeseries',
-      unit: 'cpm',
-      queries: [perMinute('open_payments_outcome_deliveries_total', 'result')]
-    },
-    {
-      title: 'Lookups of tokens',
-      description: 'Kept, asked for, or asked for since the revocation stream is down.',
-      kind: 'timeseries',
-      unit: 'cpm',
-      queries: [perMinute('open_payments_token_lookups_total', 'source')]
-    },
+    countsPerMinute(
+      'Outcomes told to the auth server',
+      'Attempts, by their result. `refused` and `failed` need people.',
+      'open_payments_outcome_deliveries_total',
+      'result'
+    ),
+    countsPerMinute(
+      'Lookups of tokens',
+      'Kept, asked for, or asked for since the revocation stream is down.',
+      'open_payments_token_lookups_total',
+      'source'
+    ),
     {
       title: 'Given up, failed, deleted',
       description:
@@ -306,13 +301,12 @@ const AUTH_SERVER_ROW: Row = {
         line('60 * sum by (event) (rate(open_payments_tokens_total[$__rate_interval]))', 'token {{event}}')
       ]
     },
-    {
-      title: 'Introspections',
-      description: 'Tokens that the resource server asked about, by the answer.',
-      kind: 'timeseries',
-      unit: 'cpm',
-      queries: [perMinute('open_payments_introspections_total', 'result')]
-    },
+    countsPerMinute(
+      'Introspections',
+      'Tokens that the resource server asked about, by the answer.',
+      'open_payments_introspections_total',
+      'result'
+    ),
     {
       title: 'Keys of clients',
       description: 'Lookups by their source, and fetches of documents by their result.',

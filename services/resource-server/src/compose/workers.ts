@@ -156,12 +156,7 @@ function startSending(
   }
 ): Worker {
   const { config, lifecycle } = context
-  const dependencies = {
-    ...context,
-    ...parts,
-    counters,
-    providerAccounts: createProviderAccounts()
-  }
+  const dependencies = { ...context, ...parts, counters, providerAccounts: createProviderAccounts() }
   const sending = createSendingWorker({
     ...context,
     beginSending: createBeginSending(dependencies),
