@@ -39,10 +39,10 @@ afterAll(async () => {
   await rm(directory, { recursive: true, force: true })
 })
 
-/** Ten consecutive free ports below the ephemeral range, and ten more for a second provider. */
+/** Ten consecutive free ports, and ten more for a second provider: between where other tests look for one and the ephemeral range. */
 async function freePortBase(): Promise<string> {
   for (;;) {
-    const base = String(randomInt(10_100, 30_000))
+    const base = String(randomInt(30_000, 32_600))
     const environment = { STACK_PORT_BASE: base, STACK_DIRECTORY: directory }
     const both = [readSettings(environment), readSecondSettings(environment)]
     const isFree = await Promise.all(both.map(({ ports }) => assertPortsFree(ports))).then(
