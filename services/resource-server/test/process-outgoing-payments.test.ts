@@ -1,6 +1,7 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { randomUUID } from 'node:crypto'
 import { wallet } from '@open-payments-server/proto'
-import type { Answer } from '@open-payments-server/testing'
+import { type Answer, whenLocked } from '@open-payments-server/testing'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   ALICE,
   BOB,
@@ -245,6 +246,27 @@ describe('a payment that the sender cannot afford', () => {
     } finally {
       client.release()
     }
+  })
+
+  it('is not covered by money that arrives while it waits', async () => {
+    const receiver = await world.createReceiver()
+    const available = await world.available('alice')
+    const { paying } = await world.database.inTransaction(async (query) => {
+      await query(`select from account where name = 'alice' for no key update`)
+      const deposit = world.operate('deposit', {
+        depositId: randomUUID(),
+        accountName: 'alice',
+        value: '100'
+      })
+      await whenLocked(world.database.query)
+      const created = world.pay(receiver, available + 1n)
+      await whenLocked(world.database.query, 2)
+      return { paying: Promise.all([created, deposit]) }
+    })
+    const [created] = await paying
+    expect((await ended(created)).at('failed')).toBe(true)
+    expect(await toldOf(created)).toMatch(/^insufficient_funds/)
+    expect(await world.available('alice')).toBe(available + 100n)
   })
 
   it('can spend the last unit of the account', async () => {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { callUnary, createClient, RpcError, status } from '@open-payments-server/grpc-transport'
 import { events, wallet } from '@open-payments-server/proto'
-import { type Answer, damageDatabase } from '@open-payments-server/testing'
+import { type Answer, damageDatabase, whenLocked } from '@open-payments-server/testing'
 import { UINT64_MAX } from '@open-payments-server/value-types/amounts'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
@@ -392,6 +392,47 @@ describe('a refund of the provider', () => {
     await refund(payment, 400)
     expect(await world.available('bob')).toBe(0n)
     await world.operate('deposit', { depositId: randomUUID(), accountName: 'bob', value: '1000000' })
+  })
+
+  it('is not covered by money that arrives while it waits', async () => {
+    const { payment } = await paid(1000)
+    const all = await world.available('bob')
+    await world.operate('withdraw', { withdrawalId: randomUUID(), accountName: 'bob', value: String(all) })
+    const { refused } = await world.database.inTransaction(async (query) => {
+      await query('select from outgoing_payment where id = $1 for no key update', [payment.slice(-36)])
+      const asked = refusalOf(refund(payment, 400))
+      await whenLocked(world.database.query)
+      await world.operate('deposit', { depositId: randomUUID(), accountName: 'bob', value: '1000000' })
+      return { refused: asked }
+    })
+    expect(await refused).toBe(
+      "FAILED_PRECONDITION value: the receiver's account has less than that available"
+    )
+    await refund(payment, 400)
+  })
+
+  it('does not take what another gives back while it waits', async () => {
+    const { payment } = await paid(1000)
+    const receiver = await world.createReceiver({ walletAddress: ALICE })
+    const all = await world.available('bob')
+    await world.operate('withdraw', { withdrawalId: randomUUID(), accountName: 'bob', value: String(all) })
+    const { refused, failing } = await world.database.inTransaction(async (lock) => {
+      const created = await world.database.inTransaction(async (query) => {
+        await query('select from incoming_payment where id = $1 for no key update', [receiver.slice(-36)])
+        const broke = await world.pay(receiver, 600, { walletAddress: BOB, refundOf: payment })
+        await whenLocked(world.database.query)
+        await lock('select from outgoing_payment where id = $1 for no key update', [payment.slice(-36)])
+        return broke
+      })
+      await whenLocked(world.database.query)
+      await world.operate('deposit', { depositId: randomUUID(), accountName: 'bob', value: '1000000' })
+      const asked = refusalOf(refund(payment, 400))
+      await whenLocked(world.database.query, 2)
+      return { refused: asked, failing: created }
+    })
+    expect(await refused).toMatch(/^FAILED_PRECONDITION value: no more than 360 is left/)
+    expect((await world.whenEnded(failing.textAt('id'))).at('failed')).toBe(true)
+    await refund(payment, 400)
   })
 
   it('of a payment to oneself moves the money within the account', async () => {

@@ -21,6 +21,13 @@ export interface Account {
 /** Fragment: what an account can spend. */
 export const AVAILABLE = Prisma.sql`credits_posted - debits_posted - debits_pending`
 
+/**
+ * Fragment, an expression in a query of `account` rows that it locks: what an account can spend, without the money that arrived while
+ * the lock was waited for. PostgreSQL checks the constraints of a row that is updated first as the statement's snapshot has it, and
+ * would refuse what only the latest commit covers.
+ */
+export const AVAILABLE_THROUGHOUT = Prisma.sql`least(${AVAILABLE}, (select ${AVAILABLE} from account seen where seen.id = account.id))`
+
 /** An account to be created. */
 export interface NewAccount {
   /** Id (UUID). */

@@ -1,6 +1,6 @@
 import { placeholder } from '@open-payments-server/database'
 import { Prisma } from '../database.js'
-import { AVAILABLE } from './accounts.js'
+import { AVAILABLE_THROUGHOUT } from './accounts.js'
 
 /**
  * Fragment: holds the debits of payments whose senders have the money, with the same result as if each had come alone.
@@ -9,14 +9,12 @@ import { AVAILABLE } from './accounts.js'
  * - An account's rows are locked before its money is counted: "for no key update" reads the latest commit, while the rest
  *   of the statement sees its snapshot. The update that follows adds to that same row. The smallest payments come first, so
  *   that one that the account cannot cover does not take money from those that it can.
- * - Money that arrives while the lock is waited for is not counted: PostgreSQL checks the constraints of the changed row first as the
- *   statement's snapshot has it, and would refuse what only the latest commit covers.
  * - Accounts are locked in the order of their ids. "array" makes the database evaluate all of `holdable` before it locks
  *   the first account.
  */
 export const held = Prisma.sql`
   sender as (
-    select id, asset_id, least(${AVAILABLE}, (select ${AVAILABLE} from account seen where seen.id = account.id)) as available
+    select id, asset_id, ${AVAILABLE_THROUGHOUT} as available
       from account
      where id = any (array(select account_id from holdable))
      order by id for no key update

@@ -1,6 +1,6 @@
 import { placeholder } from '@open-payments-server/database'
 import { Prisma } from '../database.js'
-import { AVAILABLE } from './accounts.js'
+import { AVAILABLE_THROUGHOUT } from './accounts.js'
 
 /**
  * Fragment: the part `route`, where the money of the payment of the part `original` (`id`) came from and went to: the accounts of
@@ -21,7 +21,7 @@ export const refundRoute = Prisma.sql`
         select * from transfer t where t.payment_id = original.id offset 0) received on received.incoming_payment_id is not null
       left join transfer fee on fee.payment_id = original.id and fee.kind = 'fee'
   ), party as (
-    select id, ${AVAILABLE} as available
+    select id, ${AVAILABLE_THROUGHOUT} as available
       from account
      where id = any (array(select unnest(array[receiver_account_id, payer_account_id]) from route))
      order by id for no key update

@@ -9,14 +9,16 @@ import { accountOf, pathOf } from '../wallet-addresses/index.js'
 /**
  * Fragment: the part `original`, ended payments whose delivery is refunded, locked in the order of their ids: so of refunds of one
  * payment each knows all before it. "for no key update" reads the latest commit, while the rest of the statement sees its snapshot:
- * a payment that had not ended then has no delivery there, and is left alone.
+ * a payment that had not ended then has no delivery there, and is left alone. What a failed refund gave back while the lock was
+ * waited for still counts as refunded: PostgreSQL checks the constraints of an updated row first as the snapshot has it.
  *
  * @param ids an array of ids; the expression is evaluated before the first lock
  */
 export function lockedOriginals(ids: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`
   original as (
-    select p.id, p.settled_receive_value, p.refunded_value, p.provider_refunded_value
+    select p.id, p.settled_receive_value, p.provider_refunded_value,
+           greatest(p.refunded_value, (select seen.refunded_value from outgoing_payment seen where seen.id = p.id)) as refunded_value
       from outgoing_payment p
      where p.id = any (${ids}) and p.state::text not in ('pending', 'awaiting_approval')
      order by p.id for no key update
