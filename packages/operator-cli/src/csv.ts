@@ -1,8 +1,5 @@
+import { CsvError as ParseError, parse } from 'csv-parse/sync'
 import { stringify } from 'csv-stringify/sync'
-
-/** A field and what may stand between its quotes (RFC 4180 §2). Matches everywhere, with nothing at worst. */
-const FIELD = /"([^"]*(?:""[^"]*)*)"|([^",\r\n]*)/y
-const END_OF_RECORD = /\r?\n|$/y
 
 /** A record of a CSV file. */
 export interface CsvRecord {
@@ -17,7 +14,7 @@ export class CsvError extends Error {
 
   constructor(
     message: string,
-    /** The line, from 1. */
+    /** The line that the record begins on, from 1. */
     readonly line: number
   ) {
     super(message)
@@ -40,37 +37,22 @@ export function formatCsv(records: readonly (readonly string[])[]): string {
  */
 export function parseCsv(text: string): readonly CsvRecord[] {
   const records: CsvRecord[] = []
-  let [position, line] = [0, 1]
-  while (position < text.length) {
-    const record = readRecord(text, position, line)
-    if (record.fields.length > 1 || record.fields[0] !== '') records.push({ line, fields: record.fields })
-    position = record.end
-    line += record.lineCount
+  // The library counts the line breaks within quotes that have a carriage return twice.
+  let line = 1
+  try {
+    parse(text, {
+      record_delimiter: ['\r\n', '\n'],
+      // Whoever reads the records knows how many fields they need.
+      relax_column_count: true,
+      on_record: (fields: string[]) => {
+        if (fields.length > 1 || fields[0] !== '') records.push({ line, fields })
+        line += fields.join('').split('\n').length
+        return null
+      }
+    })
+  } catch (error) {
+    if (!(error instanceof ParseError)) throw error
+    throw new CsvError('has a quote that is misplaced or never closed', line)
   }
   return records
-}
-
-function readRecord(
-  text: string,
-  start: number,
-  line: number
-): { readonly fields: readonly string[]; readonly end: number; readonly lineCount: number } {
-  const fields: string[] = []
-  let [position, lineCount] = [start, 1]
-  for (;;) {
-    const fieldLine = line + lineCount - 1
-    FIELD.lastIndex = position
-    const [, quoted, bare = ''] = FIELD.exec(text) ?? []
-    position = FIELD.lastIndex
-    fields.push(quoted?.replaceAll('""', '"') ?? bare)
-    lineCount += (quoted?.split('\n').length ?? 1) - 1
-    if (text[position] === ',') {
-      position += 1
-      continue
-    }
-    END_OF_RECORD.lastIndex = position
-    if (!END_OF_RECORD.test(text))
-      throw new CsvError('has a quote that is misplaced or never closed', fieldLine)
-    return { fields, end: END_OF_RECORD.lastIndex, lineCount }
-  }
 }
