@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
+import { randomSequence } from '@open-payments-server/testing'
 import { UINT64_MAX } from '@open-payments-server/value-types/amounts'
 import {
   decodeReply,
@@ -41,7 +42,7 @@ interface Run {
 
 function runOf(terms: SendTerms, behavior: PathBehavior, maximumValue?: bigint, seed = 1): Run {
   const clock = new VirtualClock()
-  const draw = drawFrom(seed)
+  const draw = randomSequence(seed)
   const path = createSimulatedPath(behavior, clock, draw, maximumValue)
   const journal = new MemoryJournal(terms, () => clock.wait(draw() * 3))
   return {
@@ -66,17 +67,6 @@ function runOf(terms: SendTerms, behavior: PathBehavior, maximumValue?: bigint, 
       )
     },
     receivedValue: () => path.credits.payments.get(PAYMENT_ID)!.receivedValue
-  }
-}
-
-/** Numbers from 0 to below 1, always the same for a seed (mulberry32). */
-function drawFrom(seed: number): () => number {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
   }
 }
 

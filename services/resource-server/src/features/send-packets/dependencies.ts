@@ -9,14 +9,14 @@ import type { Queries } from '../../modules/database.js'
 import type { SendingPeer } from '../../modules/peers/index.js'
 import type { ReceiverReader } from '../../other-providers/index.js'
 import type { PacketJournals } from './journal.js'
-import type { RememberedReceivers } from './remembered-receivers.js'
+import type { RecentReceivers } from './recent-receivers.js'
 
 /** What paying over Interledger needs. */
 export interface SendPacketsDependencies {
   readonly database: Queries
   /** Reads what is to be paid. */
   readonly receivers: ReceiverReader
-  readonly rememberedReceivers: RememberedReceivers
+  readonly recentReceivers: RecentReceivers
   readonly journals: PacketJournals
   /** Finds the peer with an id (UUID): those that are looked for at a time, together. */
   readonly findPeer: (id: string) => Promise<SendingPeer | undefined>

@@ -4,7 +4,7 @@ import { findSendingPeers } from '../../modules/peers/index.js'
 import type { SendPacketsDependencies } from './dependencies.js'
 import { createPacketJournals } from './journal.js'
 import { price } from './price.js'
-import { createRememberedReceivers } from './remembered-receivers.js'
+import { createRecentReceivers } from './recent-receivers.js'
 import { send } from './send.js'
 
 /**
@@ -13,13 +13,13 @@ import { send } from './send.js'
  * @param dependencies.leaseMs for how long nobody else sends a payment after one of its packets was written down, in milliseconds
  */
 export function createInterledgerMethod(
-  dependencies: Omit<SendPacketsDependencies, 'rememberedReceivers' | 'journals' | 'findPeer'> & {
+  dependencies: Omit<SendPacketsDependencies, 'recentReceivers' | 'journals' | 'findPeer'> & {
     readonly leaseMs: number
   }
 ): OutgoingMethod {
   const context = {
     ...dependencies,
-    rememberedReceivers: createRememberedReceivers(dependencies.clock),
+    recentReceivers: createRecentReceivers(dependencies.clock),
     journals: createPacketJournals(dependencies),
     findPeer: createLookup((ids) => findSendingPeers(dependencies.database, ids))
   }

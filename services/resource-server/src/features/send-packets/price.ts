@@ -53,7 +53,7 @@ export async function price(
   if (mismatch !== undefined) throw mismatch
   const way = await findWay(sender, receiver, dependencies)
   const path = await probeWay(way, dependencies)
-  dependencies.rememberedReceivers.remember(receiver)
+  dependencies.recentReceivers.remember(receiver)
   const { amounts, sendMaxValue } = amountsOver(way, path, fixed, dependencies)
   if (amounts.receiveValue > remainingRoom(stateOf(receiver), nowMs)) {
     throw invalidReceiver(new Error('the receiver takes less than the amount'))

@@ -7,7 +7,7 @@ const FRESH_MS = 10_000
 const KEPT_MAX = 10_000
 
 /** Receivers that were read a moment ago. One that changed since says so itself: it takes no packets. */
-export interface RememberedReceivers {
+export interface RecentReceivers {
   remember(receiver: PayableReceiver): void
   /** A receiver (URL) that can still be paid; undefined if it was not read a moment ago. */
   find(url: string): PayableReceiver | undefined
@@ -15,7 +15,7 @@ export interface RememberedReceivers {
 }
 
 /** Remembers receivers in this process. */
-export function createRememberedReceivers(clock: Clock): RememberedReceivers {
+export function createRecentReceivers(clock: Clock): RecentReceivers {
   const kept = new LRUCache<string, { readonly receiver: PayableReceiver; readonly readAtMs: number }>({
     max: KEPT_MAX
   })

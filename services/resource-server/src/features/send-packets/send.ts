@@ -81,12 +81,12 @@ async function findWay(
   dependencies: SendPacketsDependencies & { readonly path: PacketPath }
 ): Promise<{ readonly receiver: PayableReceiver; readonly path: ProbedPath } | SendResult> {
   const { order, progress } = rest
-  const { rememberedReceivers } = dependencies
-  const remembered = progress.nextSequence === 0 ? rememberedReceivers.find(order.receiver) : undefined
+  const { recentReceivers } = dependencies
+  const remembered = progress.nextSequence === 0 ? recentReceivers.find(order.receiver) : undefined
   if (remembered !== undefined) {
     const way = await probeWay(remembered, rest, dependencies)
     if ('path' in way || way.kind !== 'later') return way
-    rememberedReceivers.forget(order.receiver)
+    recentReceivers.forget(order.receiver)
   }
   const receiver = await findReceiver(order, progress, dependencies)
   return 'kind' in receiver ? receiver : probeWay(receiver, rest, dependencies)
