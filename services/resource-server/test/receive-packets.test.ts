@@ -193,6 +193,31 @@ describe('a packet', () => {
     expect(codeOf(await peer.post(packet))).toBe('fulfill')
   })
 
+  it('to a payment that is over is refused for good, though its wallet address is frozen', async () => {
+    const peer = await peers.create()
+    const receiver = await world.createReceiver({ incomingAmount: usd(5) })
+    const [all, more] = [await packetTo(peer, receiver, 5n), await packetTo(peer, receiver, 1n)]
+    expect(codeOf(await peer.post(all))).toBe('fulfill')
+    await world.operate('freezeWalletAddress', { walletAddress: BOB, reason: 'test' })
+    expect(codeOf(await peer.post(more))).toBe('F99')
+    await world.operate('unfreezeWalletAddress', { walletAddress: BOB, reason: 'test' })
+  })
+
+  it('beyond 250 of its peer at a time is refused for now', async () => {
+    const peer = await peers.create()
+    const receiver = await world.createReceiver()
+    const packet = await packetTo(peer, receiver, 5n)
+    const { waiting } = await world.database.inTransaction(async (query) => {
+      await query('select from incoming_payment where id = $1 for no key update', [receiver.slice(-36)])
+      const posted = Array.from({ length: 251 }, () => peer.post(packet))
+      expect(codeOf(await Promise.race(posted))).toBe('T03')
+      return { waiting: Promise.all(posted) }
+    })
+    const codes = (await waiting).map(codeOf)
+    expect(codes.filter((code) => code !== 'fulfill')).toEqual(['T03'])
+    expect(await owedBy(peer)).toBe('5')
+  })
+
   it('to nobody is refused', async () => {
     const peer = await peers.create()
     const packet = decodePrepare(await packetTo(peer, await world.createReceiver(), 5n))

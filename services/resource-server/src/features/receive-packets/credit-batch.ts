@@ -90,12 +90,12 @@ class Batch {
 
     const receiver = this.#state.receivers.get(packet.paymentId)
     if (receiver === undefined) return { outcome: 'over' }
-    if (this.#state.frozen.has(receiver.id))
-      return { outcome: 'refused', code: 'T00', message: 'cannot be credited now' }
     const already = this.#received.get(receiver.id) ?? 0n
     const receivedValue = receiver.receivedValue + already
     const { completed, expired, room } = roomOf({ ...receiver, receivedValue }, this.#state.nowMs)
     if (completed || expired) return { outcome: 'over' }
+    if (this.#state.frozen.has(receiver.id))
+      return { outcome: 'refused', code: 'T00', message: 'cannot be credited now' }
     if (packet.expiresAtMs <= this.#state.nowMs) return { outcome: 'expired' }
     if (room < packet.leastValue) {
       return { outcome: 'no-room', receiveMaxValue: receivedValue + room, receivedValue }

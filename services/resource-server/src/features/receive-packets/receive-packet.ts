@@ -14,7 +14,7 @@ import type { ReceiveDependencies } from './dependencies.js'
 import { createPacketCredits } from './packet-credits.js'
 
 /** Maximum number of packets of one peer that are answered at a time: a flood of one does not keep others waiting. */
-const PACKETS_AT_A_TIME_MAX = 1_000
+const PACKETS_AT_A_TIME_MAX = 250
 
 /** Answers packets. */
 export interface PacketReceiver {

@@ -38,6 +38,8 @@ export function receivePacketRoute({ peers, receiver, countPacket }: ReceivePack
       if (body === undefined) throw refused(400, 'the body must be an ILP Prepare')
       const { reply, result } = await answered(() => receiver.receive(body, peer), peer.id)
       countPacket(result)
+      // A peer that floods does not keep the connections of others.
+      if (result === 'T03') response.addField('Connection', 'close')
       response.sendBytes(200, PACKET_TYPE, reply)
     }
   }
