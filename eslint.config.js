@@ -91,7 +91,7 @@ const throughModules = {
 
 /** Where pools are made, databases created and migrated, and databases run for tests. */
 const knowsPg = [
-  'packages/database/src/{adapter,create-database,limited-client,migrate,pool,run-migration}.ts',
+  'packages/database/src/{adapter,create-database,limited-client,migrate,pool,primary,run-migration,server-state}.ts',
   'packages/local-services/src/{pgbouncer,postgres}.ts',
   'packages/testing/src/{record-statements,test-database}.ts',
   'packages/**/*.test.ts',

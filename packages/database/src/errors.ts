@@ -47,6 +47,8 @@ const unavailableCodes: ReadonlySet<string> = new Set([
   ...['ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'EHOSTDOWN', 'ENETDOWN'],
   // too many connections; out of memory; statement timeout; lock timeout; idle-in-transaction and session timeouts
   ...['53300', '53200', '57014', '55P03', '25P03', '25P04', '57P05'],
+  // does not keep what it commits as it must
+  'NOT_SYNCHRONOUS',
   // read-only, as one that is no longer the primary; no space left; failed input or output
   ...['25006', '53100', '58030'],
   // ended by an administrator; a crash elsewhere; starting up or shutting down

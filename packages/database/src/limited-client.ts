@@ -5,10 +5,12 @@ export type Query = (...parameters: readonly unknown[]) => unknown
 
 type Callback = (error: Error | null | undefined, result: unknown) => void
 
-/** How long to wait for an answer, in addition to what `pg` itself supports. */
-export interface AnswerLimit {
+/** When a connection counts as dead, in addition to what `pg` itself supports. */
+export interface ConnectionRules {
   /** How long a connection may give no answer before it counts as dead. No limit unless given. */
   readonly answerTimeoutMs?: number
+  /** Whether a commit counts as unanswered that PostgreSQL stopped to keep back before a standby had it. */
+  readonly refusesLocalCommits?: boolean
 }
 
 /** PostgreSQL did not answer in time, not even that it cancelled the statement: it is unknown whether it had its effect. */
@@ -23,8 +25,24 @@ class NoDatabaseAnswer extends Error {
 }
 
 /**
+ * Someone cancelled the wait for a standby (`pg_cancel_backend`): PostgreSQL warns, and answers that it has committed. The primary alone
+ * has it, so whether it stays is unknown.
+ */
+class LocalCommit extends Error {
+  readonly code = 'ETIMEDOUT'
+
+  constructor(warning: string) {
+    super(`the database committed without a standby: ${warning}`)
+    this.name = 'LocalCommit'
+  }
+}
+
+/** SQLSTATE of warnings without one of their own, such as that of a cancelled wait: its text is in the server's language. */
+const WARNING = '01000'
+
+/**
  * A connection that is closed when PostgreSQL does not answer in time: its pending queries fail with {@link
- * NoDatabaseAnswer}.
+ * NoDatabaseAnswer}. Also when it does not keep what it answers, with {@link LocalCommit}.
  *
  * It replaces `query_timeout` of `pg`, and its promises, because both write `query.callback = (…) => …`. V8 allocates a
  * function that is written as a property's value directly among old objects, and everything it references is kept until
@@ -36,10 +54,13 @@ export class LimitedClient extends pg.Client {
   #givenUpAtMs = 0
   #timer: NodeJS.Timeout | undefined
   #timerRingsAtMs = 0
+  #localCommit: LocalCommit | undefined
 
-  constructor(config?: string | (pg.ClientConfig & AnswerLimit)) {
+  constructor(config?: string | (pg.ClientConfig & ConnectionRules)) {
     super(config)
-    this.#answerTimeoutMs = typeof config === 'object' ? config.answerTimeoutMs : undefined
+    const rules = typeof config === 'object' ? config : {}
+    this.#answerTimeoutMs = rules.answerTimeoutMs
+    if (rules.refusesLocalCommits === true) this.on('notice', this.#onNotice)
     const query = this.query.bind(this) as Query
     // `pg` distinguishes its overloads by their arguments; so does this.
     const limited: Query = (...parameters) => this.#ask(query, parameters)
@@ -66,6 +87,19 @@ export class LimitedClient extends pg.Client {
     }).catch(leadBack)
   }
 
+  // The answer may be in the same packet as the warning, so closing the connection is not enough.
+  readonly #onNotice = ({
+    code,
+    message
+  }: {
+    code?: string | undefined
+    message?: string | undefined
+  }): void => {
+    if (code !== WARNING) return
+    this.#localCommit = new LocalCommit(String(message))
+    this.connection.stream.destroy(this.#localCommit)
+  }
+
   /** Starts waiting for an answer. */
   #expect(answer: Callback): Callback {
     const limitMs = this.#answerTimeoutMs
@@ -74,7 +108,7 @@ export class LimitedClient extends pg.Client {
     this.#giveUpIn(limitMs)
     return (error, result) => {
       this.#unansweredCount -= 1
-      answer(error, result)
+      answer(error ?? this.#localCommit, result)
     }
   }
 

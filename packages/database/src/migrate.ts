@@ -2,7 +2,9 @@ import { createHash, randomUUID } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { splitDatabaseUrl } from '@open-payments-server/runtime/configuration'
 import pg from 'pg'
+import { Primary } from './primary.js'
 import { LocksHeld, type LockWaiting, modeOf, runMigration } from './run-migration.js'
 
 /** The advisory lock of the process that migrates a database: Prisma's own, so `prisma migrate` cannot run at the same time. */
@@ -89,15 +91,7 @@ async function withMigrationLock<Result>(
   url: string,
   work: (client: pg.Client) => Promise<Result>
 ): Promise<Result> {
-  const client = new pg.Client({
-    connectionString: url,
-    application_name: 'migrations',
-    // Without the user's own limit: scanning a big table takes as long as it takes.
-    statement_timeout: 0
-  })
-  // A lost connection releases the lock, and the statement that runs on it fails.
-  client.on('error', () => undefined)
-  await client.connect().catch((error: unknown) => {
+  const client = await connect(url).catch((error: unknown) => {
     throw new MigrationFailed(describeUnreachable(error), { cause: error })
   })
   try {
@@ -115,6 +109,20 @@ async function withMigrationLock<Result>(
   } finally {
     await client.end()
   }
+}
+
+async function connect(url: string): Promise<pg.Client> {
+  const urls = splitDatabaseUrl(url) ?? [url]
+  const client = new pg.Client({
+    connectionString: urls.length === 1 ? url : await new Primary(urls).find(),
+    application_name: 'migrations',
+    // Without the user's own limit: scanning a big table takes as long as it takes.
+    statement_timeout: 0
+  })
+  // A lost connection releases the lock, and the statement that runs on it fails.
+  client.on('error', () => undefined)
+  await client.connect()
+  return client
 }
 
 /** What to do when the database cannot be reached. Of `DATABASE_URL`, only the host is repeated. */

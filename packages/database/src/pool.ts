@@ -1,7 +1,9 @@
 import { context } from '@opentelemetry/api'
 import pg from 'pg'
-import type { AnswerLimit } from './limited-client.js'
-import { TracedClient } from './traced-client.js'
+import { splitDatabaseUrl } from '@open-payments-server/runtime/configuration'
+import type { ConnectionRules } from './limited-client.js'
+import { type HostChoice, Primary, PrimaryClient } from './primary.js'
+import { assertFit, type Durability, readServerState, type ServerState } from './server-state.js'
 
 /**
  * How much longer than the server's own limit to wait for an answer before the connection counts as dead, in milliseconds.
@@ -35,8 +37,12 @@ export type Pooler = 'none' | 'transaction'
 
 /** How a service connects to its database. */
 export interface PoolOptions {
-  /** `postgresql://user:password@host:port/database?sslmode=…` */
+  /** `postgresql://user:password@host:port/database?sslmode=…`, with one host or several (`splitDatabaseUrl`) */
   readonly url: string
+  /** Who else keeps what is committed; default `accept-loss`. A connection to a server that does not keep it so fails. */
+  readonly durability?: Durability | undefined
+  /** Called with what the server of each new connection is. */
+  readonly onConnected?: (server: ServerState) => void
   /** Maximum number of connections; further work waits for a free one. */
   readonly connectionsMax: number
   /** Shown in `pg_stat_activity`. */
@@ -58,11 +64,23 @@ export type DatabasePool = pg.Pool
  * The pool of a service, beneath its `PrismaClient` (`createPrismaAdapter`). Connects lazily. Whoever creates it closes it.
  */
 export function createPool(options: PoolOptions): pg.Pool {
-  const config: pg.PoolConfig & AnswerLimit = {
-    connectionString: options.url,
+  const { durability = 'accept-loss' } = options
+  const urls = splitDatabaseUrl(options.url) ?? [options.url]
+  const primary = urls.length > 1 ? new Primary(urls) : undefined
+  const config: pg.PoolConfig & ConnectionRules & HostChoice = {
+    connectionString: urls[0],
     max: options.connectionsMax,
     application_name: options.applicationName,
-    Client: TracedClient,
+    Client: PrimaryClient,
+    ...(primary === undefined ? {} : { primary }),
+    refusesLocalCommits: durability === 'synchronous',
+    // eslint-disable-next-line @typescript-eslint/no-misused-promises -- pg-pool waits for it; its types do not say so
+    onConnect: async (client) => {
+      const server = await readServerState(client)
+      if (!server.isPrimary) primary?.forget()
+      assertFit(server, durability)
+      options.onConnected?.(server)
+    },
     ...(options.pooler === 'transaction' ? {} : sessionOptions(options)),
     answerTimeoutMs: options.statementTimeoutMs + answerGraceMs,
     connectionTimeoutMillis: options.connectTimeoutMs,

@@ -78,7 +78,7 @@ export const authServerSchema = z.object({
   ),
   ...metricsSettings,
   ...telemetrySettings,
-  ...databaseSettings({ example: 'postgresql://auth:password@postgres:5432/auth' }),
+  ...databaseSettings({ example: 'postgresql://auth:password@postgres:5432/auth?sslmode=verify-full' }),
   ...sharedStoreSettings,
   ...rateLimitSettings({
     description:

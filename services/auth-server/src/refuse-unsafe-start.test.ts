@@ -8,7 +8,8 @@ const safe = {
   IDENTITY_PROVIDER_SECRET: 'Vb3xQ9rTz1LkW7nM',
   INTERACTION_COOKIE_SECRET: 'hJ6dPs0FyCa2GuE4',
   TRUSTED_PROXIES: '10.0.0.0/8',
-  DATABASE_URL: 'postgresql://postgres.test/auth',
+  DATABASE_URL: 'postgresql://postgres.test/auth?sslmode=verify-full',
+  DATABASE_DURABILITY: 'synchronous',
   GRPC_TLS_CERTIFICATE_FILE: '/run/secrets/grpc/tls.crt',
   GRPC_TLS_KEY_FILE: '/run/secrets/grpc/tls.key',
   GRPC_TLS_CLIENT_CA_FILE: '/run/secrets/grpc/ca.crt',
@@ -28,7 +29,7 @@ const start = (changed: Record<string, string | undefined>) => () => {
 describe('the auth server', () => {
   it('starts in production with https URLs, alone without Redis', () => {
     expect(start({})).not.toThrow()
-    expect(start({ REPLICA_COUNT: '3', REDIS_URL: 'redis://redis.test' })).not.toThrow()
+    expect(start({ REPLICA_COUNT: '3', REDIS_URL: 'rediss://redis.test' })).not.toThrow()
   })
 
   it.each([

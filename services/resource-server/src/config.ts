@@ -82,7 +82,7 @@ export const resourceServerSchema = z.object({
     .optional(),
   ...metricsSettings,
   ...telemetrySettings,
-  ...databaseSettings({ example: 'postgresql://wallet:password@postgres:5432/wallet' }),
+  ...databaseSettings({ example: 'postgresql://wallet:password@postgres:5432/wallet?sslmode=verify-full' }),
   ...sharedStoreSettings,
   ...rateLimitSettings({
     description:

@@ -13,7 +13,8 @@ const SAFE = {
   GRPC_TLS_KEY_FILE: '/run/secrets/grpc/tls.key',
   GRPC_TLS_CLIENT_CA_FILE: '/run/secrets/grpc/ca.crt',
   GRPC_OPERATOR_CLIENTS: 'operator.wallet.test',
-  DATABASE_URL: 'postgresql://wallet@postgres:5432/wallet',
+  DATABASE_URL: 'postgresql://wallet@postgres:5432/wallet?sslmode=verify-full',
+  DATABASE_DURABILITY: 'synchronous',
   TRUSTED_PROXIES: '10.0.0.0/8',
   SHARED_SECRET_KEY: 'Vb3xQ9rTz1LkW7nM'
 }
@@ -36,7 +37,7 @@ const start = (settings: Record<string, string | undefined>) => () => {
 describe('the start', () => {
   it('goes on with settings that are safe', () => {
     expect(start({})).not.toThrow()
-    expect(start({ REPLICA_COUNT: '3', REDIS_URL: 'redis://redis:6379' })).not.toThrow()
+    expect(start({ REPLICA_COUNT: '3', REDIS_URL: 'rediss://redis:6379' })).not.toThrow()
     expect(
       start({ ENVIRONMENT: 'development', PUBLIC_URL: 'http://localhost:3000', GRPC_REFLECTION: 'true' })
     ).not.toThrow()
@@ -56,6 +57,10 @@ describe('the start', () => {
 
   it.each<[string, Record<string, string | undefined>]>([
     ['REDIS_URL', { REPLICA_COUNT: '2' }],
+    ['REDIS_URL', { REDIS_URL: 'redis://redis:6379' }],
+    ['DATABASE_URL', { DATABASE_URL: 'postgresql://wallet@postgres/wallet' }],
+    ['DATABASE_URL', { DATABASE_URL: 'postgresql://a,b/wallet?sslmode=verify-full' }],
+    ['DATABASE_DURABILITY', { DATABASE_DURABILITY: undefined }],
     ['PUBLIC_URL', { PUBLIC_URL: 'http://wallet.example' }],
     ['AUTH_SERVER_URL', { AUTH_SERVER_URL: 'http://auth.example' }],
     ['WALLET_ADDRESS_PAGE_URL', { WALLET_ADDRESS_PAGE_URL: 'http://wallet.example/pay' }],

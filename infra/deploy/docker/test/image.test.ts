@@ -226,7 +226,11 @@ async function prepareSystem(): Promise<System> {
   const [http, identityProvider, authGrpc, resourceHttp, resourceGrpc] = (await findFreePorts(5)).map(String)
   const [authTls, resourceTls] = [await tlsFiles('auth-server'), await tlsFiles('resource-server')]
   const redis = process.env.TEST_REDIS_URL
-  const common = { TRUSTED_PROXIES: '10.0.0.0/8', GRPC_OPERATOR_CLIENTS: 'spiffe://wallet.test/operator' }
+  const common = {
+    TRUSTED_PROXIES: '10.0.0.0/8',
+    GRPC_OPERATOR_CLIENTS: 'spiffe://wallet.test/operator',
+    DATABASE_DURABILITY: 'platform'
+  }
   const listener = (tls: typeof authTls, port: string) => ({
     GRPC_PORT: port,
     GRPC_TLS_CERTIFICATE_FILE: tls.certificate,

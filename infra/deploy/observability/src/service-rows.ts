@@ -156,6 +156,12 @@ function databasePanels(of: Selector): readonly Panel[] {
       )
     ),
     graph(
+      'Other servers in its place',
+      'short',
+      'How often another server took the place of the database within an hour, as the replica tells that saw most.',
+      line(`max(increase(open_payments_database_promotions_total${of()}[1h]))`, 'promotions')
+    ),
+    graph(
       'Errors of the shared store',
       'cpm',
       'What Redis failed at, in a minute.',

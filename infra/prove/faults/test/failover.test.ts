@@ -11,6 +11,8 @@ import {
 } from '@open-payments-server/acceptance'
 import { callUnary, createClient, status } from '@open-payments-server/grpc-transport'
 import { wallet } from '@open-payments-server/proto'
+import { findFreePort } from '@open-payments-server/local-services'
+import { scrapeMetrics } from '@open-payments-server/testing'
 import pg from 'pg'
 import { ReplicatedPostgres } from '../src/replicated-postgres.js'
 
@@ -26,12 +28,19 @@ describe('a failover of the resource server’s database to a standby that is be
   let kept: string
   let settled: string
   let open: string
+  let metricsPort: number
 
   beforeAll(async () => {
     postgres = await ReplicatedPostgres.start()
+    metricsPort = await findFreePort()
     system = await startSystem({
       resourcePostgresUrl: postgres.url,
-      resource: { ORPHAN_AGE_SECONDS: '1', SWEEP_INTERVAL_SECONDS: '1', PROCESSING_POLL_SECONDS: '1' }
+      resource: {
+        ORPHAN_AGE_SECONDS: '1',
+        SWEEP_INTERVAL_SECONDS: '1',
+        PROCESSING_POLL_SECONDS: '1',
+        METRICS_PORT: String(metricsPort)
+      }
     })
     operator = createClient(wallet.WalletOperatorServiceClient, {
       target: `127.0.0.1:${String(system.resourceServers[0]?.grpcPort)}`,
@@ -98,6 +107,9 @@ describe('a failover of the resource server’s database to a standby that is be
           .query<{ id: string }>('select timeline_id::text as id from database_timeline order by 1')
           .catch(() => [])
         return met.length === 2
+      })
+      await eventually('the service has missed what it had answered', async () => {
+        return (await scrapeMetrics(metricsPort)).at('open_payments_lost_payments_total') === 2
       })
       await new Promise((resolve) => setTimeout(resolve, SWEPT_MS))
       expect([await stateOf(settled), await stateOf(open)]).toEqual([['settled'], ['open']])

@@ -1,3 +1,4 @@
+export { splitDatabaseUrl } from './database-url.js'
 export {
   ConfigurationError,
   describeSettings,

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import { z } from 'zod'
+import { splitDatabaseUrl } from './database-url.js'
 import { Secret } from './secret.js'
 
 /** The description of a setting, for the reference page and error messages. */
@@ -62,6 +63,18 @@ export function connectionUrl(meta: SettingMeta) {
   return z
     .string()
     .refine((text) => URL.canParse(text), { message: 'expected a URL' })
+    .transform((text) => new Secret(text))
+    .meta(documented({ ...meta, secret: true }))
+}
+
+/** URL of a PostgreSQL database, on one host or several. Secret, as it may carry a password. */
+export function databaseUrl(meta: SettingMeta) {
+  return z
+    .string()
+    .refine((text) => splitDatabaseUrl(text) !== undefined, {
+      message:
+        'expected a URL such as postgresql://user@host:5432/name; with several hosts, separated by commas, also target_session_attrs=read-write'
+    })
     .transform((text) => new Secret(text))
     .meta(documented({ ...meta, secret: true }))
 }

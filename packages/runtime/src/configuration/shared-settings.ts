@@ -196,14 +196,18 @@ export const metricsSettings = {
 
 /** The connection to the service's own database. */
 function databaseUrlSetting(example: string) {
-  return setting.connectionUrl({ description: 'The PostgreSQL database of this service.', example })
+  return setting.databaseUrl({
+    description:
+      'The PostgreSQL database of this service: `postgresql://user:password@host:port/name`. Several hosts, of which one is the primary, are separated by commas, with `target_session_attrs=read-write`. In production it must end with `sslmode=verify-full`, unless it is on this machine; `sslrootcert` is the file with the authority of its certificate, where that is your own. See [high availability](operations.md#high-availability).',
+    example
+  })
 }
 
 /** The settings of a migration, which runs where the service does not, and knows less. */
 export function migrationSettings() {
   return {
     LOG_LEVEL: logLevelSetting,
-    DATABASE_URL: databaseUrlSetting('postgresql://owner:password@postgres:5432/wallet')
+    DATABASE_URL: databaseUrlSetting('postgresql://owner:password@postgres:5432/wallet?sslmode=verify-full')
   }
 }
 
@@ -226,7 +230,17 @@ export function databaseSettings(meta: { example: string }) {
         },
         ['none', 'transaction']
       )
-      .prefault('none')
+      .prefault('none'),
+    DATABASE_DURABILITY: setting
+      .oneOf(
+        {
+          description:
+            'Who else keeps what was committed, when the machine of the database is lost. `synchronous`: a standby, for which PostgreSQL waits; a server that does not wait is refused whenever a connection is made. `platform`: a managed database does, where this service cannot see it. `accept-loss`: nobody, so that answered payments may be lost. Must be set in production; `accept-loss` in development. See [high availability](operations.md#high-availability).',
+          example: 'synchronous'
+        },
+        ['synchronous', 'platform', 'accept-loss']
+      )
+      .optional()
   }
 }
 
@@ -236,7 +250,7 @@ export const sharedStoreSettings = {
     .connectionUrl({
       description:
         'Redis for data that replicas share. Without it, a single process keeps this data in memory.',
-      example: 'redis://redis:6379'
+      example: 'rediss://redis:6379'
     })
     .optional()
 }

@@ -1,9 +1,12 @@
+import { splitDatabaseUrl } from './database-url.js'
 import type { Secret } from './secret.js'
 
 /** The settings of every service that can be unsafe together. */
 export interface GuardedSettings {
   readonly ENVIRONMENT: 'production' | 'development'
   readonly REPLICA_COUNT: number
+  readonly DATABASE_URL: Secret
+  readonly DATABASE_DURABILITY?: string | undefined
   readonly REDIS_URL?: Secret | undefined
   readonly GRPC_REFLECTION: boolean
   readonly RATE_LIMITS?: boolean | undefined
@@ -11,8 +14,9 @@ export interface GuardedSettings {
 }
 
 /**
- * Finds settings that no service may start with: replicas that share nothing and, in production, URLs that are not https,
- * gRPC reflection, or limits that would count everyone behind a proxy as one.
+ * Finds settings that no service may start with: replicas that share nothing and, in production, URLs that are not https, stores
+ * that are reached in plain text, gRPC reflection, limits that would count everyone behind a proxy as one, or nobody having decided
+ * what is lost with the database.
  *
  * @param publicUrls names of the settings with URLs to which browsers or clients are sent; unset ones are skipped
  * @returns one sentence per problem, for a ConfigurationError
@@ -34,11 +38,37 @@ export function findUnsafeSettings<Name extends string>(
       problems.push(`${name}: must be an https URL in production`)
     }
   }
+  problems.push(...findPlainStores(config))
+  if (config.DATABASE_DURABILITY === undefined) {
+    problems.push(
+      'DATABASE_DURABILITY: must be set in production: synchronous, platform, or accept-loss where payments may be lost with the database'
+    )
+  }
   if (config.GRPC_REFLECTION) problems.push('GRPC_REFLECTION: must be false in production')
   if (config.RATE_LIMITS !== false && config.TRUSTED_PROXIES === undefined) {
     problems.push(
       'TRUSTED_PROXIES: must be set in production: the networks of the proxies in front, or 0 where there are none. Else all requests through a proxy would be limited as if they came from one address'
     )
+  }
+  return problems
+}
+
+/** Hosts of this machine. */
+const LOCAL = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\]|)$/
+
+function findPlainStores({ DATABASE_URL, REDIS_URL }: GuardedSettings): string[] {
+  const databases = (splitDatabaseUrl(DATABASE_URL.reveal()) ?? []).map((url) => new URL(url))
+  const isPlain = databases.some(
+    ({ hostname, searchParams }) => !LOCAL.test(hostname) && searchParams.get('sslmode') !== 'verify-full'
+  )
+  const problems = isPlain
+    ? [
+        'DATABASE_URL: must end with sslmode=verify-full in production, unless the database is on this machine'
+      ]
+    : []
+  const redis = REDIS_URL && new URL(REDIS_URL.reveal())
+  if (redis !== undefined && redis.protocol !== 'rediss:' && !LOCAL.test(redis.hostname)) {
+    problems.push('REDIS_URL: must be a rediss URL in production, unless Redis is on this machine')
   }
   return problems
 }

@@ -38,6 +38,14 @@ describe('weak secrets', () => {
       'a password of the documents',
       { API_SECRET: STRONG, DATABASE_URL: 'postgresql://wallet:Password@postgres/wallet' },
       /^DATABASE_URL: has a password that everybody tries first/
+    ],
+    [
+      'one for several hosts',
+      {
+        API_SECRET: STRONG,
+        DATABASE_URL: 'postgresql://wallet:postgres@a,b/wallet?target_session_attrs=primary'
+      },
+      /^DATABASE_URL: has a password that everybody tries first/
     ]
   ])('%s is one', (_what, environment, problem) => {
     const problems = problemsOf(environment)

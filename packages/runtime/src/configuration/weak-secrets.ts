@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import { describeSettings } from './load.js'
+import { splitDatabaseUrl } from './database-url.js'
 import { Secret } from './secret.js'
 
 /** A secret with fewer different characters was not generated at random. */
@@ -52,8 +53,9 @@ function secretsOf(setting: unknown): readonly string[] {
 }
 
 function weaknessOf(value: string, example: string): string | undefined {
-  if (isUrl(value)) {
-    return WELL_KNOWN_PASSWORDS.has(new URL(value).password.toLowerCase())
+  const [url] = splitDatabaseUrl(value) ?? [value]
+  if (isUrl(url)) {
+    return WELL_KNOWN_PASSWORDS.has(new URL(url).password.toLowerCase())
       ? 'has a password that everybody tries first: change it'
       : undefined
   }
@@ -64,5 +66,5 @@ function weaknessOf(value: string, example: string): string | undefined {
 }
 
 function isUrl(value: string): boolean {
-  return value.includes('://') && URL.canParse(value)
+  return value.includes('://') && URL.canParse(splitDatabaseUrl(value)?.[0] ?? value)
 }

@@ -1,4 +1,5 @@
 export { publishCertificates } from './certificates.js'
+export { publishDatabaseWatch } from './database-metrics.js'
 export { type FailureCounters, publishFailures } from './failures.js'
 export { Metrics } from './metrics.js'
 export { type RunningMetricsServer, serveMetrics, startMetricsServer } from './server.js'

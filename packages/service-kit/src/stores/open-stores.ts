@@ -7,6 +7,7 @@ import {
 import type { Lifecycle, Logger } from '@open-payments-server/runtime'
 import type { Clock } from '@open-payments-server/value-types/clock'
 import { openSharedStore, type SharedStore } from '@open-payments-server/shared-store'
+import { DatabaseWatch, startDatabaseWatch } from './database-watch.js'
 
 /** Longest that one SQL statement may take, in milliseconds. */
 const STATEMENT_TIMEOUT_MS = 5_000
@@ -20,6 +21,7 @@ export interface StoresContext {
   readonly config: {
     readonly DATABASE_URL: { reveal(): string }
     readonly DATABASE_POOLER: PoolOptions['pooler']
+    readonly DATABASE_DURABILITY?: PoolOptions['durability'] | undefined
     readonly DATABASE_CONNECTIONS_MAX: number
     readonly REDIS_URL?: { reveal(): string } | undefined
     readonly SIGNATURE_FUTURE_MAX_SECONDS: number
@@ -41,7 +43,10 @@ export interface StoresOptions<Client> {
 }
 
 /** What a service keeps its state in, opened. */
-export type Stores<Client> = Omit<OpenDatabase<Client>, 'close'> & { readonly sharedStore: SharedStore }
+export type Stores<Client> = Omit<OpenDatabase<Client>, 'close'> & {
+  readonly databaseWatch: DatabaseWatch
+  readonly sharedStore: SharedStore
+}
 
 /** Opens a service's database, and what its replicas share. Connects lazily. */
 export function openStores<Client extends { $disconnect(): Promise<void> }>(
@@ -49,9 +54,14 @@ export function openStores<Client extends { $disconnect(): Promise<void> }>(
   options: StoresOptions<Client>
 ): Stores<Client> {
   const { service, createClient } = options
-  const { close, ...opened } = openDatabase(
+  const databaseWatch = new DatabaseWatch(logger)
+  const { close, ...database } = openDatabase(
     {
       url: config.DATABASE_URL.reveal(),
+      durability: config.DATABASE_DURABILITY,
+      onConnected: (server) => {
+        databaseWatch.observe(server)
+      },
       applicationName: service,
       pooler: config.DATABASE_POOLER,
       connectionsMax: config.DATABASE_CONNECTIONS_MAX,
@@ -64,6 +74,8 @@ export function openStores<Client extends { $disconnect(): Promise<void> }>(
     createClient
   )
   lifecycle.add({ name: 'database', stop: close })
+  lifecycle.add(startDatabaseWatch(databaseWatch, database.pool, logger))
+  const opened = { ...database, databaseWatch }
   if (options.sharedStore !== undefined) return { ...opened, sharedStore: options.sharedStore }
 
   const sharedStore = openSharedStore({

@@ -3,6 +3,7 @@ import { observeCalls } from '@open-payments-server/grpc-transport'
 import { readVersion } from '@open-payments-server/runtime'
 import {
   type Metrics,
+  publishDatabaseWatch,
   publishTransports,
   type TransportMetrics
 } from '@open-payments-server/service-kit/metrics'
@@ -14,13 +15,14 @@ const MANIFEST = new URL('../../package.json', import.meta.url)
 /** Starts measuring requests, calls and connections if metrics are served; otherwise undefined. */
 export function measureTransports(
   { config }: Context,
-  { pool, authServer }: Resources,
+  { pool, databaseWatch, authServer }: Resources,
   metrics: Metrics
 ): TransportMetrics<'public' | 'peers'> | undefined {
   if (config.METRICS_PORT === undefined) return undefined
   const version = readVersion(MANIFEST)
   const transports = publishTransports(metrics, { listeners: ['public', 'peers'], version })
   transports.watchPool(pool)
+  publishDatabaseWatch(metrics, databaseWatch, config.DATABASE_DURABILITY)
   observeAcquisition(pool, transports.connectionAcquired)
   observeCalls(authServer.introspection, transports.grpcClient)
   return transports

@@ -13,6 +13,7 @@ import type { PaymentCounters } from '../domain/payment-counters.js'
 import type { OutgoingMethod } from '../domain/outgoing-method.js'
 import { createBeginSending } from '../features/process-outgoing-payments/begin-sending.js'
 import { createSentPayments } from '../features/process-outgoing-payments/send-payments.js'
+import { AnsweredPayments } from '../domain/answered-payments.js'
 import { createLocalPayments } from '../features/process-outgoing-payments/local-payments.js'
 import { createPurgeOfEvents, publishEvents } from '../modules/events/index.js'
 import { keepFrozenClients } from '../modules/frozen-clients/index.js'
@@ -26,6 +27,7 @@ import {
   createProcessingWorker,
   createSweepingWorker
 } from '../workers/payment-workers.js'
+import { createLostPaymentsWorker } from '../workers/lost-payments-worker.js'
 import { createExpiryWorker } from '../workers/expiry-worker.js'
 import { createSendingWorker } from '../workers/sending-worker.js'
 import type { Context } from './context.js'
@@ -39,7 +41,7 @@ export type Wakers = ReturnType<typeof startWorkers>
 /** All background work: started before the listeners, and stopped after them. */
 export function startWorkers(
   context: Context,
-  { database, sharedStore }: Resources,
+  { database, databaseWatch, sharedStore }: Resources,
   {
     urls,
     grantLimits,
@@ -68,11 +70,8 @@ export function startWorkers(
   const onReservationEnded = (): void => {
     delivery.wake()
   }
-  const publishing = startPublishing(
-    context,
-    { database, sharedStore },
-    { ...counters, ...failing('publishing') }
-  )
+  const told = { ...counters, ...failing('publishing') }
+  const publishing = startPublishing(context, { database, sharedStore }, told)
   const onEventsAppended = (): void => {
     publishing.wake()
   }
@@ -93,6 +92,10 @@ export function startWorkers(
   const sending =
     outgoingMethod &&
     startSending(context, { database, outgoingMethod, counters, holdsFrozen, onPaymentsEnded })
+  const answeredPayments = startReporting(context, databaseWatch, {
+    ...delivering,
+    ...failing('lost-payments')
+  })
   const onUnfrozen = (): void => {
     processing.wake()
     sending?.wake()
@@ -104,7 +107,7 @@ export function startWorkers(
     if (terms === undefined || terms.sending !== undefined) sending?.wake()
     onEventsAppended()
   }
-  return { onPaymentCreated, onReservationEnded, onEventsAppended }
+  return { onPaymentCreated, onReservationEnded, onEventsAppended, answeredPayments }
 }
 
 /** Publishes events that were appended. */
@@ -124,6 +127,21 @@ function startPublishing(
   })
   lifecycle.add(publishing)
   return publishing
+}
+
+/** Reports payments that a promoted server does not have. Returns what is to be told of those that clients are answered. */
+function startReporting(
+  { clock, logger, lifecycle }: Context,
+  databaseWatch: Resources['databaseWatch'],
+  parts: Omit<Parameters<typeof createLostPaymentsWorker>[0], 'answered' | 'logger'>
+): AnsweredPayments {
+  const answered = new AnsweredPayments(clock)
+  const reporting = createLostPaymentsWorker({ ...parts, answered, logger })
+  lifecycle.add(reporting)
+  databaseWatch.onPromoted(() => {
+    reporting.wake()
+  })
+  return answered
 }
 
 /** Releases reservations without a payment. */

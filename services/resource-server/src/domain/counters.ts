@@ -24,6 +24,7 @@ export const WORKERS = [
   'approval',
   'delivery',
   'sweeping',
+  'lost-payments',
   'expiry',
   'publishing',
   'webhooks',

@@ -34,6 +34,8 @@ export interface PaymentCounters {
   showUnsettledSince(oldestAtMs: number | undefined): void
   /** It was decided about payments that awaited approval. */
   countDecided(decision: ApprovalDecision, count: number): void
+  /** Payments are lost that clients were told of: another server took the place of the database, and does not have them. */
+  countLost(count: number): void
   /** A payment has ended. */
   countEnded(state: 'completed' | 'failed'): void
 }

@@ -68,6 +68,10 @@ export function publishPayments(metrics: Metrics, database: Queries, holdsFrozen
     countCreated: (kind) => {
       created[kind]()
     },
+    countLost: metrics.addCounter({
+      name: 'open_payments_lost_payments_total',
+      help: 'Outgoing payments that clients were told of, and that the database did not have after another server took its place.'
+    }),
     countIncomingCompleted: metrics.addCounter({
       name: 'open_payments_incoming_payments_completed_total',
       help: 'Incoming payments completed by their clients, or because they have received all they asked for.'

@@ -9,6 +9,7 @@ import { renderCreatedOutgoingPayment } from '../../domain/outgoing-payment.js'
 import { identifyPayment, readIdempotencyKey } from '../../domain/payment-identity.js'
 import type { RememberedReceivers } from '../../domain/receiver.js'
 import { requireReach } from '../../domain/visibility.js'
+import type { AnsweredPayments } from '../../domain/answered-payments.js'
 import { createPayableQuotes } from '../../modules/quotes/index.js'
 import { createOutgoingPayment, type CreateOutgoingPaymentDependencies } from './create-outgoing-payment.js'
 import { createPersist } from './persist.js'
@@ -19,6 +20,8 @@ export interface CreateOutgoingPaymentRouteDependencies extends Omit<
   CreateOutgoingPaymentDependencies,
   'persist' | 'quotes' | 'receivers'
 > {
+  /** Remembers what clients were told of. */
+  readonly answeredPayments: Pick<AnsweredPayments, 'remember'>
   /** How long a payment awaits approval. */
   readonly approvalTimeoutSeconds: number
   readonly rememberedReceivers: RememberedReceivers
@@ -46,6 +49,7 @@ export function createOutgoingPaymentRoute(dependencies: CreateOutgoingPaymentRo
         path: request.path
       })
       const payment = await createOutgoingPayment({ authorized, order, identity }, service)
+      dependencies.answeredPayments.remember(payment.id)
       sendResource(request, response, renderCreatedOutgoingPayment(payment, dependencies.urls), {
         status: 201,
         updatedAtMs: payment.createdAtMs,

@@ -24,6 +24,7 @@ export {
 } from './process.js'
 export {
   createOutgoingPaymentReader,
+  findMissingPayments,
   isPaidFrom,
   isQuoteUsed,
   listNewestOutgoingPayments,

@@ -41,6 +41,19 @@ export function createOutgoingPaymentReader(dependencies: {
   }
 }
 
+const MISSING = new Statement<{ readonly id: string }>(
+  'find-missing-payments',
+  Prisma.sql`
+  select asked.id from unnest(${placeholder('ids')}::uuid[]) as asked (id)
+   where not exists (select 1 from outgoing_payment p where p.id = asked.id)`,
+  { prepared: false }
+)
+
+/** Those of some ids (UUID) that no payment has. */
+export async function findMissingPayments(on: Queries, ids: readonly string[]): Promise<readonly string[]> {
+  return (await MISSING.rows(on, { ids })).map(({ id }) => id)
+}
+
 /** Creates a function that lists the outgoing payments of a wallet address. */
 export const createOutgoingPaymentList = createPaymentPages({
   name: 'outgoing-payments',
