@@ -39,6 +39,10 @@ const longRuns = {
     paths: ['infra/prove/rollouts/test/rollout.test.ts'],
     environment: { ROLLOUT_TEST_REQUESTS: '20000', ROLLOUT_TEST_PRE_STOP_MS: '1000' }
   },
+  failover: {
+    paths: ['infra/prove/faults/test/patroni.long.test.ts'],
+    environment: { FAILOVER_TEST_ROUNDS: '20' }
+  },
   crash: {
     paths: ['infra/prove/faults/test/crash.test.ts', 'infra/prove/faults/test/crossing-crash.test.ts'],
     environment: { CRASH_TEST_ROUNDS: '20' }

@@ -227,6 +227,7 @@ describe.each<Frozen>(['account', 'wallet address'])('a frozen %s', (what) => {
           { pageSize: 100, pageToken: undefined },
           {
             database: openDatabase(world.server.pool),
+            keepsCommits: false,
             grantLimits: createGrantLimits(connection.grantLimits, { deadlineMs: 5_000 }),
             orphanAgeSeconds: 60,
             holdsFrozen,

@@ -93,6 +93,7 @@ function sweep(beforePage: (asked: number) => void = () => undefined): (string |
   }
   worker = createSweepingWorker({
     database: openDatabase(world.server.pool),
+    keepsCommits: false,
     grantLimits: recorded,
     orphanAgeSeconds: AGE_SECONDS,
     holdsFrozen: true,
@@ -261,9 +262,48 @@ describe('after a change of the timeline', () => {
     await world.database.query('update database_timeline set timeline_id = 0')
     expect(await sweepAll()).toEqual({ givenUp: [], keptForOperator: paymentIds })
     expect(await givenUp()).toEqual([])
-    await meetTimeline(database)
+    await meetTimeline(database, false)
     expect((await sweepAll()).keptForOperator).toEqual([])
     expect((await givenUp()).sort()).toEqual(paymentIds.sort())
+  })
+
+  it.each([
+    ['nothing where commits are kept', { keepsCommits: true }, 0],
+    ['what may be lost where they are not', { keepsCommits: false }, 1],
+    ['what a restore may have lost, whatever is kept', { keepsCommits: true, lastSeenSecondsAgo: 600 }, 1],
+    ['what another cluster may lack, whatever is kept', { keepsCommits: true, otherCluster: 1 }, 1]
+  ])('keeps %s for an operator', async (_what, { keepsCommits, ...former }, keptCount) => {
+    const {
+      lastSeenSecondsAgo = 15,
+      otherCluster = 0
+    }: { lastSeenSecondsAgo?: number; otherCluster?: number } = former
+    const database = openDatabase(world.server.pool)
+    const [paymentId] = reserve(1, 60)
+    await world.database.query('delete from database_timeline')
+    await world.database.query(
+      `insert into database_timeline (system_identifier, timeline_id, first_seen_at, last_seen_at)
+       select system_identifier + $1::integer, 0, now() - interval '1 day', now() - $2::integer * interval '1 second'
+         from pg_control_system()`,
+      [otherCluster, lastSeenSecondsAgo]
+    )
+    await meetTimeline(database, keepsCommits)
+    const swept = await sweepReservations(database, [
+      { paymentId: String(paymentId), createdAtMs: Date.now() - 60_000 }
+    ])
+    expect([swept.givenUp.length, swept.keptForOperator.length]).toEqual([1 - keptCount, keptCount])
+  })
+
+  it('a timeline that goes on is seen again', async () => {
+    const database = openDatabase(world.server.pool)
+    const seenSecondsAgo = async () =>
+      (
+        await world.database.query<{ ago: number }>(
+          'select extract(epoch from now() - last_seen_at)::integer as ago from database_timeline'
+        )
+      ).map(({ ago }) => ago)
+    await world.database.query(`update database_timeline set last_seen_at = now() - interval '1 hour'`)
+    await meetTimeline(database, true)
+    expect(await seenSecondsAgo()).toEqual([0])
   })
 
   it('a database that was met on one timeline alone holds nothing', async () => {

@@ -5,6 +5,7 @@ import {
   createReceiver,
   eventually,
   outgoingAccess,
+  type PlanOptions,
   startSystem,
   type System
 } from '@open-payments-server/acceptance'
@@ -37,17 +38,32 @@ export interface LoadedSystem {
 export interface Recovery {
   /** Time from the end of the disturbance to full recovery, in milliseconds. */
   readonly recoveredMs: number
+  /** Longest time between two payments that were made, of all clients together, in milliseconds. */
+  readonly longestGapMs: number
   /** Answers that should never occur. */
   readonly wrong: ReadonlySet<string>
   /** How often each status was answered to requests other than payments. */
   readonly counts: Readonly<Record<number, number>>
 }
 
-/** Starts both services over a PostgreSQL. Stop it with `system.stop()`. */
-export async function startLoadedSystem(postgresUrl: string): Promise<LoadedSystem> {
+/**
+ * Starts both services over a PostgreSQL. Stop it with `system.stop()`.
+ *
+ * @param options how the system differs from the default
+ */
+export async function startLoadedSystem(
+  postgresUrl: string,
+  options: Omit<PlanOptions, 'postgresUrl'> = {}
+): Promise<LoadedSystem> {
   const system = await startSystem({
+    ...options,
     postgresUrl,
-    resource: { ORPHAN_AGE_SECONDS: '1', SWEEP_INTERVAL_SECONDS: '1', PROCESSING_POLL_SECONDS: '1' }
+    resource: {
+      ORPHAN_AGE_SECONDS: '1',
+      SWEEP_INTERVAL_SECONDS: '1',
+      PROCESSING_POLL_SECONDS: '1',
+      ...options.resource
+    }
   })
   const receiver = await createReceiver(system, system.shop)
   const { token } = await consentedToken(system, system.shop, [outgoingAccess(system)])
@@ -61,6 +77,7 @@ export async function startLoadedSystem(postgresUrl: string): Promise<LoadedSyst
     others,
     async during(happening) {
       const earlier = load.confirmed.length
+      const begunAtMs = performance.now()
       const running = startLoad(load, order, others)
       let endedAtMs: number
       try {
@@ -76,8 +93,9 @@ export async function startLoadedSystem(postgresUrl: string): Promise<LoadedSyst
       }
       await converged(system)
       const recoveredMs = Math.round(performance.now() - endedAtMs)
-      console.log({ recoveredMs, answers: load.statuses, others: running.counts })
-      return { recoveredMs, wrong: running.wrong, counts: running.counts }
+      const longestGapMs = Math.round(load.longestGapMs(begunAtMs))
+      console.log({ recoveredMs, longestGapMs, answers: load.statuses, others: running.counts })
+      return { recoveredMs, longestGapMs, wrong: running.wrong, counts: running.counts }
     },
     async wrongs() {
       return [

@@ -33,6 +33,8 @@ const REPEATED_AT_ONCE = 6
 /** Payments from alice that a client sends, and their answers. */
 export class PaymentLoad {
   readonly payments: OrderedPayment[] = []
+  /** When each was first answered with 201, by the clock of `performance`. */
+  readonly #confirmedAtMs: number[] = []
   readonly #system: ConnectedSystem
   readonly #client: TestClient
   readonly #name: string
@@ -69,6 +71,8 @@ export class PaymentLoad {
   async send(payment: OrderedPayment): Promise<Answer | undefined> {
     const url = `${this.#system.resourceServerUrl}/outgoing-payments`
     const answer = await this.#client.request('POST', url, payment.request).catch(() => undefined)
+    const isFirst = payment.answers.every((earlier) => earlier?.status !== 201)
+    if (answer?.status === 201 && isFirst) this.#confirmedAtMs.push(performance.now())
     payment.answers.push(answer)
     return answer
   }
@@ -98,6 +102,12 @@ export class PaymentLoad {
     return this.undecided.map(
       ({ mark, answers }) => `${mark} was answered ${told(answers)}, though nothing is broken any more`
     )
+  }
+
+  /** Longest time between two confirmations since an instant, in milliseconds. */
+  longestGapMs(sinceMs: number): number {
+    const since = this.#confirmedAtMs.filter((atMs) => atMs >= sinceMs)
+    return Math.max(0, ...since.slice(1).map((atMs, index) => atMs - (since[index] ?? atMs)))
   }
 
   /** How often each status was answered. */

@@ -45,6 +45,8 @@ export interface StoresOptions<Client> {
 /** What a service keeps its state in, opened. */
 export type Stores<Client> = Omit<OpenDatabase<Client>, 'close'> & {
   readonly databaseWatch: DatabaseWatch
+  /** Whether a promoted server has every commit that was answered, as DATABASE_DURABILITY says. */
+  readonly keepsCommits: boolean
   readonly sharedStore: SharedStore
 }
 
@@ -75,7 +77,8 @@ export function openStores<Client extends { $disconnect(): Promise<void> }>(
   )
   lifecycle.add({ name: 'database', stop: close })
   lifecycle.add(startDatabaseWatch(databaseWatch, database.pool, logger))
-  const opened = { ...database, databaseWatch }
+  const { DATABASE_DURABILITY: durability = 'accept-loss' } = config
+  const opened = { ...database, databaseWatch, keepsCommits: durability !== 'accept-loss' }
   if (options.sharedStore !== undefined) return { ...opened, sharedStore: options.sharedStore }
 
   const sharedStore = openSharedStore({

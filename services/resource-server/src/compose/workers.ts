@@ -41,7 +41,7 @@ export type Wakers = ReturnType<typeof startWorkers>
 /** All background work: started before the listeners, and stopped after them. */
 export function startWorkers(
   context: Context,
-  { database, databaseWatch, sharedStore }: Resources,
+  { database, databaseWatch, keepsCommits, sharedStore }: Resources,
   {
     urls,
     grantLimits,
@@ -54,7 +54,7 @@ export function startWorkers(
   const pollSeconds = config.PROCESSING_POLL_SECONDS
   const holdsFrozen = config.FREEZE_PENDING_PAYMENTS === 'hold'
   const callDeadlineMs = config.AUTH_GRPC_DEADLINE_MS
-  const delivering = { database, grantLimits, logger, counters }
+  const delivering = { database, keepsCommits, grantLimits, logger, counters }
   const failing = (worker: Parameters<FailedBatchCounter>[0]) => ({
     onBatchFailed: () => {
       counters.countFailedBatch(worker)

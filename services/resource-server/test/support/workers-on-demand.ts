@@ -65,6 +65,7 @@ export function startWorkersOnDemand(
   }
   const delivering = {
     ...shared,
+    keepsCommits: false,
     grantLimits: createGrantLimits(connection.grantLimits, { deadlineMs: CALL_DEADLINE_MS }),
     callDeadlineMs: CALL_DEADLINE_MS
   }

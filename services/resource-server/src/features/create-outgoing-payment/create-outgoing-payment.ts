@@ -42,6 +42,8 @@ import { untilAnswered, type UntilAnswered } from './until-answered.js'
 /** What creating outgoing payments needs. */
 export interface CreateOutgoingPaymentDependencies {
   readonly database: Queries
+  /** Whether a promoted server has every commit that was answered: DATABASE_DURABILITY. */
+  readonly keepsCommits: boolean
   /** Persists a payment, its entry among the outcomes and the hold on its debit. */
   readonly persist: (payment: NewPayment) => Promise<PersistResult>
   readonly quotes: PayableQuotes
@@ -205,7 +207,7 @@ async function refuseStaleCharge(
 ): Promise<void> {
   if (!isStaleCharge(chargedAtMs, context.clock.now())) return
   const changedAtMs = await context.untilAnswered(async () => {
-    await meetTimeline(context.database)
+    await meetTimeline(context.database, context.keepsCommits)
     return readTimelineChange(context.database)
   })
   if (chargedAtMs < changedAtMs) return

@@ -23,6 +23,8 @@ const LEASE_MARGIN_MS = 1_000
 /** What delivering outcomes needs. */
 export interface DeliverOutcomesDependencies {
   readonly database: Queries
+  /** Whether a promoted server has every commit that was answered: DATABASE_DURABILITY. */
+  readonly keepsCommits: boolean
   readonly grantLimits: GrantLimits
   /** Maximum duration of the calls of one round to the auth server, in milliseconds. */
   readonly callDeadlineMs: number
@@ -100,11 +102,11 @@ async function deliver(
 async function keepForOperator(
   due: readonly DueOutcome[],
   options: CallOptions,
-  { database, grantLimits }: DeliverOutcomesDependencies
+  { database, keepsCommits, grantLimits }: DeliverOutcomesDependencies
 ): Promise<ReadonlyMap<string, Answer>> {
   const uncertain = due.filter(({ mayBeLost }) => mayBeLost)
   if (uncertain.length === 0) return new Map()
-  await meetTimeline(database)
+  await meetTimeline(database, keepsCommits)
   const changedAtMs = await readTimelineChange(database)
   if (changedAtMs === -Infinity) return new Map()
   const found = await Promise.allSettled(

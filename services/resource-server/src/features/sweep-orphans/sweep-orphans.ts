@@ -8,6 +8,8 @@ import { findFrozenPayments, findPaymentsElsewhere } from '../../modules/outgoin
 
 /** What sweeping needs. */
 export interface SweepOrphansDependencies {
+  /** Whether a promoted server has every commit that was answered: DATABASE_DURABILITY. */
+  readonly keepsCommits: boolean
   readonly database: Queries
   readonly grantLimits: GrantLimits
   /** Age from which a reservation without a payment is released, in seconds. */
@@ -46,8 +48,8 @@ export interface Sweep {
  * persisting, and gives up their payment ids: a request that was merely slow then fails on the primary key, and the release
  * can be delivered.
  *
- * A reservation from before the database changed its timeline is not given up: its payment may have been answered, and then
- * lost in a failover.
+ * A reservation from before the database changed its timeline is not given up where commits may be lost by that: its payment may
+ * have been answered, and then lost in a failover.
  */
 export async function sweepOrphans(
   range: SweepRange,
@@ -55,7 +57,7 @@ export async function sweepOrphans(
 ): Promise<Sweep> {
   const { database, grantLimits, logger } = dependencies
   // First, whether or not the auth server answers: anything reserved from now on is from after a change of timeline.
-  await meetTimeline(database)
+  await meetTimeline(database, dependencies.keepsCommits)
   const { reservations, nextPageToken } = await grantLimits.listOpenReservations({
     olderThanSeconds: dependencies.orphanAgeSeconds,
     ...range

@@ -1,4 +1,4 @@
-import { Statement } from '@open-payments-server/database'
+import { placeholder, Statement } from '@open-payments-server/database'
 import { Prisma, type Queries } from '../database.js'
 
 /**
@@ -10,25 +10,47 @@ const CURRENT = Prisma.sql`
   select c.system_identifier, ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint as timeline_id
     from pg_control_system() c`
 
-/** Reads the timeline and records it with one statement: Prisma's models cannot call PostgreSQL's functions. */
+/** A failover is over by then. A timeline that was last seen longer ago was not left by one, but by a restore. */
+const FAILOVER_MAX_SECONDS = 180
+
+/** How exactly it is known when a timeline was last seen. */
+const SEEN_SECONDS = 10
+
+/**
+ * Reads the timeline and records it with one statement: Prisma's models cannot call PostgreSQL's functions. It loses nothing if
+ * commits are kept, and it goes on from a timeline of the same cluster that was seen just before.
+ */
 const MEET = new Statement(
   'meet-timeline',
   Prisma.sql`
-  insert into database_timeline (system_identifier, timeline_id) ${CURRENT} on conflict do nothing`
+  insert into database_timeline as met (system_identifier, timeline_id, may_lose)
+  select c.system_identifier, c.timeline_id, not (
+           ${placeholder('keepsCommits')}::boolean
+           and exists (select 1 from database_timeline before
+                        where before.system_identifier = c.system_identifier and before.timeline_id < c.timeline_id
+                          and before.last_seen_at > now() - ${FAILOVER_MAX_SECONDS} * interval '1 second'))
+    from (${CURRENT}) c
+  on conflict (system_identifier, timeline_id) do update set last_seen_at = now()
+   where met.last_seen_at < now() - ${SEEN_SECONDS} * interval '1 second'`
 )
 
-/** Records which timeline the database is on, and since when that is known. */
-export async function meetTimeline(on: Queries): Promise<void> {
-  await MEET.rows(on, {})
+/**
+ * Records which timeline the database is on, and since when that is known.
+ *
+ * @param keepsCommits whether a promoted server has every commit that was answered, as DATABASE_DURABILITY says
+ */
+export async function meetTimeline(on: Queries, keepsCommits: boolean): Promise<void> {
+  await MEET.rows(on, { keepsCommits })
 }
 
 /**
- * Fragment: an instant. Commits before it may be lost, because the timeline changed. It is when the newest timeline was
- * first seen, `-infinity` if the timeline never changed, and `infinity` if it just changed and was not recorded yet.
+ * Fragment: an instant. Commits before it may be lost, because the timeline changed. It is when the newest timeline was first seen
+ * that may have lost any, `-infinity` if there is none, and `infinity` if the timeline just changed and was not recorded yet.
  */
 const CHANGED_AT = Prisma.sql`(
   select case when not bool_or((t.system_identifier, t.timeline_id) = (c.system_identifier, c.timeline_id)) then 'infinity'
-              when count(*) > 1 then max(t.first_seen_at) else '-infinity' end::timestamptz
+              when count(*) > 1 then coalesce(max(t.first_seen_at) filter (where t.may_lose), '-infinity')
+              else '-infinity' end::timestamptz
     from database_timeline t, (${CURRENT}) c)`
 
 /** Fragment: whether a reservation of that age, without a payment here, may belong to a lost payment. */
@@ -42,7 +64,7 @@ const READ_CHANGED_AT = new Statement<{ changed_at_ms: string }>(
 
 /**
  * When the database's timeline last changed, in milliseconds since the Unix epoch: commits before it may be lost.
- * `-Infinity` if it never changed, `Infinity` if it just changed and no sweep has recorded it yet.
+ * `-Infinity` if none are, `Infinity` if it just changed and no sweep has recorded it yet.
  */
 export async function readTimelineChange(on: Queries): Promise<number> {
   const [row] = await READ_CHANGED_AT.rows(on, {})
