@@ -287,6 +287,25 @@ describe('npm start', () => {
     expect(await operate('audit')).toMatchObject({ holds: true })
   }, 300_000)
 
+  it('tells what awaits an operator', async () => {
+    const targets = ['--json', '--auth', first.authGrpc, '--wallet', first.resourceGrpc]
+    const operate = async (...words: string[]): Promise<unknown> => {
+      const command = run('packages/operator-cli/dist/main.js', [...words, ...targets])
+      return [await command.ended, JSON.parse(command.said())]
+    }
+    const [exit, matters] = (await operate('status')) as [number, { count: number }[]]
+    expect([exit, matters.filter(({ count }) => count > 0)]).toEqual([0, []])
+    const tokens = ['--outgoing-token', 'a'.repeat(20), '--incoming-token', 'b'.repeat(20)]
+    const place = ['--ilp-address', 'test.low', '--endpoint', 'http://localhost:1/']
+    const asset = ['--asset-code', 'USD', '--asset-scale', '2']
+    const bounds = ['--limit', '100', '--low-alert', '101']
+    await operate('peer', 'create', 'low', ...asset, ...place, ...tokens, ...bounds)
+    expect(await operate('status')).toEqual([
+      3,
+      expect.arrayContaining([{ what: 'peers that can pay little more', count: 1, see: 'peer list' }])
+    ])
+  }, 300_000)
+
   it('names options and arguments to an operator whose command is refused, and no field of the contract', async () => {
     const targets = ['--auth', first.authGrpc, '--wallet', first.resourceGrpc]
     const refusalOf = async (...words: string[]): Promise<string> => {

@@ -130,6 +130,7 @@ describe('help', () => {
     ['peer', 'reconcile'],
     ['freeze'],
     ['unfreeze'],
+    ['status'],
     ['audit']
   ]
   it.each(levels.map((level) => [level.join(' ') || '(top)', level]))(

@@ -22,6 +22,7 @@ import { peerCommand } from './commands/peer.js'
 import { DifferencesFound, EXIT_DIFFERENCES } from './commands/peer-statements.js'
 import { webhookCommand } from './commands/webhook.js'
 import { refundCommand } from './commands/refund.js'
+import { EXIT_AWAITING, OperatorAwaited, statusCommand } from './commands/status.js'
 import { walletAddressCommand } from './commands/wallet-address.js'
 import { type CliSurroundings, sessionRunner } from './session.js'
 
@@ -80,7 +81,7 @@ const EXIT_FAILED: number = 1
  *
  * @param words the arguments after the program's name
  * @returns the exit status: 0 done, 1 refused or failed, or the two sides of `peer reconcile` differ (for `audit`: 1 violations, 2 it
- * could not run)
+ * could not run; for `status`: 3 something awaits an operator)
  */
 export async function runCli(words: readonly string[], surroundings: CliSurroundings): Promise<number> {
   const program = createProgram(surroundings)
@@ -98,6 +99,7 @@ export async function runCli(words: readonly string[], surroundings: CliSurround
     if (error instanceof CommanderError) return error.exitCode
     if (error instanceof ViolationsFound) return EXIT_VIOLATIONS
     if (error instanceof DifferencesFound) return EXIT_DIFFERENCES
+    if (error instanceof OperatorAwaited) return EXIT_AWAITING
     const { json } = program.opts<{ json?: boolean }>()
     const explained = explain(error, wordsOfFields)
     surroundings.stderr(json === true ? describeAsJson(explained) : `error: ${explained.message}\n`)
@@ -140,6 +142,7 @@ function createProgram(surroundings: CliSurroundings): Command {
     webhookCommand(run),
     freezeCommand(run),
     unfreezeCommand(run),
+    statusCommand(run),
     audit
   ]
   for (const command of commands) {
