@@ -132,8 +132,13 @@ describe('loading the configuration', () => {
       required: true,
       secret: false
     })
-    expect(settings[1]).toMatchObject({ defaultValue: '3000', required: false })
+    expect(settings[1]).toMatchObject({ defaultValue: '3000', required: false, pattern: '^\\d{1,15}$' })
     expect(settings[2]).toMatchObject({ required: true, secret: true })
     expect(settings[3]).toMatchObject({ required: false, secret: true })
+    const [reflection, mode] = settings.slice(4).map(({ pattern = '' }) => new RegExp(pattern, 'v'))
+    for (const word of ['true', 'Yes', 'OFF', '0']) expect(word).toMatch(reflection!)
+    for (const word of ['', 'maybe', 'truely', 'not 0']) expect(word).not.toMatch(reflection!)
+    expect('published').toMatch(mode!)
+    expect('unpublished').not.toMatch(mode!)
   })
 })

@@ -54,6 +54,8 @@ export interface SettingDescription {
   /** Whether the service does not start without it. */
   readonly required: boolean
   readonly secret: boolean
+  /** A regular expression that every accepted value matches; undefined where there is none. */
+  readonly pattern: string | undefined
 }
 
 /** Lists the settings of a schema in its order: the source of the reference page. */
@@ -69,7 +71,8 @@ export function describeSettings<Shape extends z.core.$ZodLooseShape>(
       example: meta.examples?.[0] ?? '',
       defaultValue: findDefault(type),
       required: !type.safeParse(undefined).success,
-      secret: meta.secret === true
+      secret: meta.secret === true,
+      pattern: meta.pattern
     }
   })
 }
@@ -78,6 +81,7 @@ interface DocumentedMeta {
   description?: string
   examples?: string[]
   secret?: boolean
+  pattern?: string | undefined
 }
 
 /** Unwraps `.optional()`, `.default()` and `.prefault()` to find the description of the setting itself. */

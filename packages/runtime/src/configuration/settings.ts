@@ -11,10 +11,16 @@ export interface SettingMeta {
   readonly example: string
   /** Whether its value must not be printed. Such a setting may also be given as `<NAME>_FILE`, the path of a file. */
   readonly secret?: boolean
+  /** A regular expression that every accepted value matches, for who checks settings before there is a service. */
+  readonly pattern?: string
 }
 
 const TRUE_WORDS = ['true', '1', 'yes', 'on']
 const FALSE_WORDS = ['false', '0', 'no', 'off']
+/** As {@link flag} reads them, in any case of letters. Some readers of patterns know no flag for that. */
+const FLAG_PATTERN = `^(${[...TRUE_WORDS, ...FALSE_WORDS].map(inAnyCase).join('|')})$`
+const WHOLE_NUMBER = /^\d{1,15}$/
+const RATIO = /^(?:0(?:\.\d{1,10})?|1(?:\.0{1,10})?)$/
 const PORT_MAX = 65_535
 const SECRET_LENGTH_MIN = 16
 /**
@@ -109,19 +115,19 @@ export function wholeNumber(meta: SettingMeta, bounds: { min: number; max: numbe
   const expected = `expected a whole number from ${String(bounds.min)} to ${String(bounds.max)}`
   return z
     .string()
-    .regex(/^\d{1,15}$/, { message: expected })
+    .regex(WHOLE_NUMBER, { message: expected })
     .transform(Number)
     .refine((value) => value >= bounds.min && value <= bounds.max, { message: expected })
-    .meta(documented(meta))
+    .meta(documented({ ...meta, pattern: WHOLE_NUMBER.source }))
 }
 
 /** A decimal number from 0 to 1. */
 export function ratio(meta: SettingMeta) {
   return z
     .string()
-    .regex(/^(?:0(?:\.\d{1,10})?|1(?:\.0{1,10})?)$/, { message: 'expected a number from 0 to 1' })
+    .regex(RATIO, { message: 'expected a number from 0 to 1' })
     .transform(Number)
-    .meta(documented(meta))
+    .meta(documented({ ...meta, pattern: RATIO.source }))
 }
 
 const PAIRS_EXPECTED = 'expected name=value separated by commas, values percent-encoded'
@@ -158,7 +164,7 @@ export function flag(meta: SettingMeta) {
       message: 'expected true or false'
     })
     .transform((value) => TRUE_WORDS.includes(value))
-    .meta(documented(meta))
+    .meta(documented({ ...meta, pattern: FLAG_PATTERN }))
 }
 
 /** Proxies in front: how many, or their addresses and networks separated by commas. */
@@ -186,7 +192,10 @@ export function networks(meta: SettingMeta) {
 
 /** One of some words. */
 export function oneOf<const Words extends readonly [string, ...string[]]>(meta: SettingMeta, words: Words) {
-  return z.enum(words, { message: `expected one of ${words.join(', ')}` }).meta(documented(meta))
+  const pattern = `^(${words.join('|')})$`
+  return z
+    .enum(words, { message: `expected one of ${words.join(', ')}` })
+    .meta(documented({ ...meta, pattern }))
 }
 
 /** Names of clients in their certificates, URIs and DNS names, separated by commas. They are compared whole. */
@@ -230,8 +239,19 @@ function decoded(text: string): string | undefined {
   }
 }
 
-function documented(meta: SettingMeta): { description: string; examples: string[]; secret: boolean } {
-  return { description: meta.description, examples: [meta.example], secret: meta.secret ?? false }
+function documented({ description, example, secret = false, pattern }: SettingMeta): {
+  description: string
+  examples: string[]
+  secret: boolean
+  pattern: string | undefined
+} {
+  return { description, examples: [example], secret, pattern }
+}
+
+function inAnyCase(word: string): string {
+  return [...word]
+    .map((letter) => (/[a-z]/.test(letter) ? `[${letter}${letter.toUpperCase()}]` : letter))
+    .join('')
 }
 
 function isPlainUrl(text: string): boolean {
