@@ -7,6 +7,8 @@ import { runHelm } from './helm.js'
 export const CHART = fileURLToPath(new URL('../open-payments/', import.meta.url))
 /** The base of the kustomize overlays, as {@link renderBase} renders it. */
 export const BASE = fileURLToPath(new URL('../../kubernetes/base/open-payments.yaml', import.meta.url))
+/** The dashboards, which Helm reads only where they are in the chart. */
+export const DASHBOARDS = fileURLToPath(new URL('../../observability/dashboards/', import.meta.url))
 const VALUES = fileURLToPath(new URL('../../kubernetes/base/values.yaml', import.meta.url))
 
 /** Labels that apply only to what Helm installs. */
@@ -21,7 +23,15 @@ export const LABELS_OF_HELM = ['instance', 'version', 'managed-by']
  */
 export async function renderBase(helm: Helm): Promise<string> {
   // An overlay sets the required settings of a service.
-  const words = ['template', 'open-payments', CHART, '--values', VALUES, '--skip-schema-validation']
+  const words = [
+    'template',
+    'open-payments',
+    CHART,
+    '--values',
+    VALUES,
+    '--skip-schema-validation',
+    '--skip-tests'
+  ]
   const documents = parseAllDocuments(await runHelm(helm, words))
   for (const document of documents) {
     document.deleteIn(['metadata', 'namespace'])

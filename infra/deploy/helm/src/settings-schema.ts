@@ -17,12 +17,15 @@ const OF_LISTENERS = /^(HTTP|GRPC|IDENTITY_PROVIDER|ILP|METRICS)_(HOST|PORT)$/
  * @param base objects of the chart without settings: users may not set what these set
  */
 export function settingsDefinitions(base: readonly KubernetesObject[]): Record<string, unknown> {
+  const [ofAuth, ofResource] = [describeSettings(authServerSchema), describeSettings(resourceServerSchema)]
+  const [fixedOfAuth, fixedOfResource] = ['auth-server', 'resource-server'].map((name) =>
+    variablesOf(base, name)
+  ) as [readonly string[], readonly string[]]
   return {
-    authServerSettings: settingsSchema(describeSettings(authServerSchema), variablesOf(base, 'auth-server')),
-    resourceServerSettings: settingsSchema(
-      describeSettings(resourceServerSchema),
-      variablesOf(base, 'resource-server')
-    )
+    authServerSettings: settingsSchema(ofAuth, fixedOfAuth),
+    resourceServerSettings: settingsSchema(ofResource, fixedOfResource),
+    authServerVariables: variablesSchema(ofAuth, fixedOfAuth),
+    resourceServerVariables: variablesSchema(ofResource, fixedOfResource)
   }
 }
 
@@ -38,11 +41,12 @@ function settingsSchema(settings: readonly SettingDescription[], fixed: readonly
       setting.secret ? { ...setting, name: `${setting.name}_FILE`, example: undefined } : setting
     )
     .filter(({ name }) => !fixed.includes(name) && !OF_LISTENERS.test(name))
-  const properties = offered.map(({ name, description, defaultValue, example }) => [
+  const properties = offered.map(({ name, description, defaultValue, example, pattern }) => [
     name,
     {
       type: 'string',
       description,
+      ...(pattern === undefined ? {} : { pattern }),
       ...(defaultValue === undefined ? {} : { default: defaultValue }),
       ...(example === undefined ? { pattern: '^/run/secrets/service/' } : { examples: [example] })
     }
@@ -52,5 +56,19 @@ function settingsSchema(settings: readonly SettingDescription[], fixed: readonly
     additionalProperties: false,
     required: offered.filter(({ required }) => required).map(({ name }) => name),
     properties: Object.fromEntries(properties) as unknown
+  }
+}
+
+/** Further variables of a service: none that the templates set, and no secret in plain sight. */
+function variablesSchema(settings: readonly SettingDescription[], fixed: readonly string[]): unknown {
+  const secrets = settings.filter(({ secret }) => secret).map(({ name }) => name)
+  return {
+    type: 'array',
+    items: {
+      allOf: [{ $ref: '#/definitions/variable' }],
+      properties: { name: { not: { enum: fixed } } },
+      if: { properties: { name: { enum: secrets } } },
+      then: { required: ['valueFrom'] }
+    }
   }
 }

@@ -1,68 +1,22 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { copyFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { beforeAll, expect, it } from '@jest/globals'
 import {
   type Container,
-  containerOf,
-  findObject,
-  findSchemaProblems,
-  findTools,
   type KubernetesObject,
   parseObjects,
   renderOverlay,
-  type Workload,
   workloadsOf
 } from '@open-payments-server/kubernetes'
-import { parse } from 'yaml'
-import { BASE, CHART, LABELS_OF_HELM, renderBase, runHelm, settingsDefinitions } from '../src/index.js'
-
-const NAMESPACE = 'open-payments'
-
-const found = await findTools()
-if (typeof found === 'string')
-  console.log(`skipped: no Helm can be had, so the chart is not rendered: ${found}`)
-const describeHelms = typeof found === 'string' ? describe.skip : describe
-const { helms, kubectl } =
-  typeof found === 'string' ? { helms: [{ name: 'helm', path: 'helm' }], kubectl: 'kubectl' } : found
-
-/** The optional parts, and the objects that belong to each. */
-const TOGGLES: readonly [string, unknown, readonly string[]][] = [
-  [
-    'its own authority',
-    { certificates: { createAuthority: false } },
-    [
-      'Certificate open-payments-grpc-authority',
-      'Issuer open-payments-grpc',
-      'Issuer open-payments-self-signed'
-    ]
-  ],
-  ['the ServiceMonitor', { serviceMonitor: { enabled: false } }, ['ServiceMonitor open-payments']],
-  ['the alerts', { prometheusRule: { enabled: false } }, ['PrometheusRule open-payments']]
-]
-const OF_PODS = {
-  podAnnotations: { 'prometheus.io/scrape': 'true' },
-  podLabels: { team: 'payments' },
-  priorityClassName: 'high',
-  nodeSelector: { 'kubernetes.io/arch': 'amd64' },
-  affinity: { nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [] } },
-  tolerations: [{ key: 'payments', operator: 'Exists' }]
-}
-const FOR_PODS = {
-  imagePullSecrets: [{ name: 'registry' }],
-  authServer: OF_PODS,
-  resourceServer: OF_PODS
-}
+import { parse, stringify } from 'yaml'
+import { BASE, CHART, DASHBOARDS, LABELS_OF_HELM, renderBase, settingsDefinitions } from '../src/index.js'
+import { describeWithEachHelm, keyOf, KUBECTL, schemaProblemsOf } from './rendering.js'
+import { ADDED, CHANGED, LEFT_OUT } from './samples.js'
 
 let values: unknown
-let directory: string
 
 beforeAll(async () => {
   values = parse(await readFile(join(CHART, 'values.yaml'), 'utf8'))
-  directory = await mkdtemp(join(tmpdir(), 'chart-'))
-})
-afterAll(async () => {
-  await rm(directory, { recursive: true })
 })
 
 const REMEDY = '(else run: node infra/deploy/helm/scripts/write-derived.mjs)'
@@ -75,18 +29,17 @@ it(`offers the settings that the services read and the templates do not give ${R
   expect(definitions).toEqual({ ...definitions, ...expected })
 })
 
-describeHelms.each(helms)('the chart, read by $name', (helm) => {
-  /** The objects that are installed with these values over the defaults. */
-  async function renderText(given: unknown = {}, ...options: string[]): Promise<string> {
-    const file = join(directory, `${helm.name}.json`)
-    await writeFile(file, JSON.stringify(given))
-    const words = ['template', 'open-payments', CHART, '--namespace', NAMESPACE, '--values', file, ...options]
-    return runHelm(helm, words)
+it(`contains the dashboards ${REMEDY}`, async () => {
+  const read = async (folder: string) => {
+    const names = (await readdir(folder)).filter((name) => name.endsWith('.json')).sort()
+    return Promise.all(names.map(async (name) => [name, await readFile(join(folder, name), 'utf8')]))
   }
-  const render = async (given?: unknown) => parseObjects(await renderText(given))
+  expect(await read(join(CHART, 'dashboards'))).toEqual(await read(DASHBOARDS))
+})
 
+describeWithEachHelm('the chart', (chart, helm) => {
   it('passes its own strict checks', async () => {
-    expect(await runHelm(helm, ['lint', '--strict', CHART])).toContain('1 chart(s) linted, 0 chart(s) failed')
+    expect(await chart.run('lint', '--strict', CHART)).toContain('1 chart(s) linted, 0 chart(s) failed')
   })
 
   it(`makes the base of the overlays ${REMEDY}`, async () => {
@@ -94,95 +47,135 @@ describeHelms.each(helms)('the chart, read by $name', (helm) => {
   })
 
   it('renders to the overlay for production, object by object', async () => {
-    const overlay = (await renderOverlay('production', kubectl)).filter(({ kind }) => kind !== 'Namespace')
-    expect(inOrder((await render()).map(withoutLabelsOfHelm))).toEqual(inOrder(overlay))
+    const overlay = (await renderOverlay('production', KUBECTL)).filter(({ kind }) => kind !== 'Namespace')
+    const objects = await chart.objects({}, '--skip-tests')
+    expect(inOrder(objects.map(withoutLabelsOfHelm))).toEqual(inOrder(overlay))
   })
 
   it.each([
     ['its defaults', {}],
-    ['everything for pods', FOR_PODS],
-    ...TOGGLES.map(([what, given]) => [`all but ${what}`, given] as const)
-  ])('makes objects that are known in every field, with %s', async (_what, given) => {
-    const problems: string[] = []
-    // One after the other, because jest cannot load a module twice at once.
-    for (const object of await render(given)) {
-      for (const problem of await findSchemaProblems(object)) problems.push(`${keyOf(object)}: ${problem}`)
+    ...CHANGED,
+    ...LEFT_OUT.map(([what, given]) => [`all but ${what}`, given] as const),
+    ...ADDED.map(([what, given]) => [what, given] as const)
+  ])(
+    'passes its strict checks and makes objects that are known in every field, with %s',
+    async (_what, given) => {
+      expect(await schemaProblemsOf(await chart.objects(given))).toEqual([])
+      expect(
+        await chart.run('lint', '--strict', CHART, '--values', join(chart.folder, 'values.json'))
+      ).toContain('0 chart(s) failed')
     }
-    expect(problems).toEqual([])
-  })
-
-  it('applies pod values to every pod', async () => {
-    const { podLabels: labels, podAnnotations: annotations, ...spec } = OF_PODS
-    const workloads = workloadsOf(await render(FOR_PODS))
-    expect(workloads).toHaveLength(4)
-    for (const {
-      spec: { template }
-    } of workloads) {
-      const { imagePullSecrets } = FOR_PODS
-      expect(template).toMatchObject({
-        metadata: { labels, annotations },
-        spec: { ...spec, imagePullSecrets }
-      })
-    }
-  })
+  )
 
   it('uses every value that it offers', async () => {
-    // Replaces every value except switches, which have their own test.
+    // Replaces every value except switches, which are on.
     const places: string[] = []
     const marked = replaceLeaves(values, '', (value, path) => {
-      if (typeof value === 'boolean') return value
+      if (typeof value === 'boolean') return true
       places.push(path)
       return markOf(value, `changed(${path})`)
-    })
-    const text = await renderText(marked, '--skip-schema-validation')
-    expect(places.length).toBeGreaterThan(30)
-    for (const path of places) expect(text).toContain(`changed(${path})`)
+    }) as { gateway: object }
+    const text = await chart.text(marked, '--skip-schema-validation')
+    // Only a Gateway of its own has a class.
+    const own = { ...marked, gateway: { ...marked.gateway, parentRefs: [] } }
+    const both = text + (await chart.text(own, '--skip-schema-validation'))
+    expect(places.length).toBeGreaterThan(100)
+    expect(places.filter((path) => !both.includes(`changed(${path})`))).toEqual([])
   })
 
-  it('passes settings unchanged', async () => {
-    const FEES = 'USD=10+50,"EUR"={{ 0 }}: <#>&\n'
-    const objects = await render({ resourceServer: { settings: { FEES } } })
-    const deployment = findObject(objects, 'Deployment', 'resource-server') as Workload
-    expect(containerOf(deployment).env).toContainEqual({ name: 'FEES', value: FEES })
-  })
-
-  it.each(TOGGLES)('leaves out %s where it is not wanted', async (_what, given, expected) => {
-    const left = (await render(given)).map(keyOf)
-    const gone = (await render()).map(keyOf).filter((key) => !left.includes(key))
+  it.each(LEFT_OUT)('leaves out %s where it is not wanted', async (_what, given, expected) => {
+    const left = (await chart.objects(given)).map(keyOf)
+    const gone = (await chart.objects()).map(keyOf).filter((key) => !left.includes(key))
     expect(gone.sort()).toEqual(expected)
   })
 
-  it('accepts versions with a digest, and the values of parent charts', async () => {
-    const tag = `v1.2.0-rc.1@sha256:${'0a'.repeat(32)}`
-    expect(await renderText({ global: {}, authServer: { image: { tag } } })).toContain(tag)
+  it.each(ADDED)('adds %s where it is wanted, and nothing else', async (_what, given, expected) => {
+    const usual = (await chart.objects()).map(keyOf)
+    const added = (await chart.objects(given)).map(keyOf).filter((key) => !usual.includes(key))
+    expect(added.sort()).toEqual([...expected].sort())
   })
 
-  it.each<[string, string, unknown]>([
-    ['a setting that is none', 'authServer.settings.PUBLIC_ULR', 'https://auth.wallet.example/'],
-    ['a secret in plain sight', 'authServer.settings.IDENTITY_PROVIDER_SECRET', 'hG7tYw3KdM9sZq4B'],
-    ['a setting that is no text', 'authServer.settings.ACCESS_TOKEN_LIFETIME_SECONDS', 600],
-    ['another port than the Service knows', 'authServer.settings.HTTP_PORT', '8080'],
-    ['a required setting left out', 'resourceServer.settings.PUBLIC_URL', null],
-    ['an image without a version', 'authServer.image.tag', 'latest'],
-    [
-      'an image with a digest but without a version',
-      'authServer.image.tag',
-      `latest@sha256:${'0a'.repeat(32)}`
-    ],
-    ['no limits', 'authServer.resources.limits', null],
-    ['everybody in a network policy', 'networkPolicies.metrics', []],
-    ['a label that selects', 'authServer.podLabels', { 'app.kubernetes.io/name': 'mine' }],
-    ['a value that is none', 'authServer.replicas', 3]
-  ])('refuses %s, and names it', async (_what, path, value) => {
-    const given = path.split('.').reduceRight<unknown>((inner, name) => ({ [name]: inner }), value)
-    const refusal = await renderText(given).then(
-      () => 'nothing was refused',
-      (error: unknown) => (error as { stderr: string }).stderr
-    )
-    expect(refusal).toContain("values don't meet the specifications of the schema(s)")
-    for (const name of path.split('.')) expect(refusal).toContain(name)
+  it('is packaged with all that it reads', async () => {
+    await chart.run('package', CHART, '--destination', chart.folder)
+    const { version } = parse(await readFile(join(CHART, 'Chart.yaml'), 'utf8')) as { version: string }
+    const given = { dashboards: { enabled: true }, backup: { enabled: true } }
+    const packaged = await chart.textOf(join(chart.folder, `open-payments-${version}.tgz`), given)
+    expect(packaged).toBe(await chart.text(given))
+    expect(packaged).toContain('"title"')
   })
+
+  it('says after an installation what is left to do', async () => {
+    expect(await notesOf({})).toMatch(/at https:\/\/auth\.wallet\.example\//)
+    const mentions = {
+      '`ingress` and `gateway` are off': { ingress: { enabled: true } },
+      'still those of the documentation': undefined,
+      'Nothing audits': { audit: { enabled: true } },
+      'Nothing here backs': { backup: { enabled: true } }
+    }
+    for (const [mention, given] of Object.entries(mentions)) {
+      expect(await notesOf({})).toContain(mention)
+      if (given !== undefined) expect(await notesOf(given)).not.toContain(mention)
+    }
+    expect(await notesOf({ networkPolicies: { enabled: false } })).toContain('no network policies')
+    expect(await notesOf({ ingress: { enabled: true } })).toContain('Peers are not let in')
+  })
+
+  /** The notes, which Helm only prints after an installation: a copy of the chart makes an object of them. */
+  async function notesOf(given: unknown): Promise<string> {
+    const copy = await parentOf('copy', 'true')
+    const template = join(copy, 'charts', 'open-payments', 'templates', 'notes.yaml')
+    await writeFile(
+      template,
+      `kind: Notes\nmetadata: {name: notes}\ntext: {{ include (print .Template.BasePath "/NOTES.txt") . | quote }}\n`
+    )
+    const objects = parseObjects(await chart.textOf(join(copy, 'charts', 'open-payments'), given))
+    return String(objects.find(({ kind }) => kind === 'Notes')?.text)
+  }
+
+  it('is part of a parent chart, which switches it on and off', async () => {
+    const parent = await parentOf('parent', 'open-payments.enabled')
+    const inside = (given: object) => ({ 'open-payments': given })
+    const usual = (await chart.objects()).map(keyOf).sort()
+    expect(
+      parseObjects(await chart.textOf(parent))
+        .map(keyOf)
+        .sort()
+    ).toEqual(usual)
+    expect(parseObjects(await chart.textOf(parent, inside({ enabled: false })))).toEqual([])
+    const given = {
+      trustDomain: 'payments.example',
+      podSecurityContext: { runAsUser: null, runAsGroup: null, fsGroup: null },
+      dashboards: { enabled: true }
+    }
+    const below = await chart.textOf(parent, { global: { region: 'eu' }, ...inside(given) })
+    expect(parseObjects(below)).toEqual(await chart.objects(given))
+    expect(below).not.toContain('runAsUser')
+    await expect(chart.textOf(parent, inside({ trustDomains: 'payments.example' }))).rejects.toThrow(
+      'trustDomains'
+    )
+  })
+
+  /** A chart in a temporary folder that has this one as its part. */
+  async function parentOf(name: string, condition: string): Promise<string> {
+    const folder = join(chart.folder, name)
+    await copyFolder(CHART, join(folder, 'charts', 'open-payments'))
+    const { version } = parse(await readFile(join(CHART, 'Chart.yaml'), 'utf8')) as { version: string }
+    const dependencies = [{ name: 'open-payments', version, condition }]
+    await writeFile(
+      join(folder, 'Chart.yaml'),
+      stringify({ apiVersion: 'v2', name: 'parent', version: '1.0.0', dependencies })
+    )
+    return folder
+  }
 })
+
+async function copyFolder(from: string, to: string): Promise<void> {
+  await mkdir(to, { recursive: true })
+  for (const entry of await readdir(from, { withFileTypes: true })) {
+    const [source, target] = [join(from, entry.name), join(to, entry.name)]
+    await (entry.isDirectory() ? copyFolder(source, target) : copyFile(source, target))
+  }
+}
 
 /** The same objects, sorted, with the variables of containers by name, because their order has no meaning. */
 function inOrder(objects: readonly KubernetesObject[]): KubernetesObject[] {
@@ -193,10 +186,6 @@ function inOrder(objects: readonly KubernetesObject[]): KubernetesObject[] {
       (env as { name: string }[]).sort((a, b) => (a.name < b.name ? -1 : 1))
   }
   return sorted
-}
-
-function keyOf({ kind, metadata }: KubernetesObject): string {
-  return `${kind} ${metadata.name}`
 }
 
 /** The same object, as installed without Helm. */
@@ -223,8 +212,9 @@ function replaceLeaves(
   )
 }
 
-/** A replacement for a value; in a list or an object if it is one. */
+/** A replacement for a value: in a list or an object if it is one, and a URL for a URL. */
 function markOf(value: unknown, word: string): unknown {
-  if (Array.isArray(value)) return [word]
+  if (Array.isArray(value)) return [{ name: word }]
+  if (typeof value === 'string' && value.startsWith('https://')) return `https://${word}`
   return typeof value === 'object' ? { mark: word } : word
 }

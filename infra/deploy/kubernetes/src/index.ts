@@ -5,9 +5,12 @@ export {
   findObject,
   type KubernetesObject,
   type Labels,
+  type PodTemplate,
+  podsOf,
   type Workload,
   workloadsOf
 } from './objects.js'
 export { type Overlay, parseObjects, renderOverlay } from './render.js'
 export { findSchemaProblems } from './schemas.js'
 export { findTools, type Helm } from './tools.js'
+export { type End, Traffic } from './traffic.js'

@@ -44,17 +44,34 @@ export interface PodSpec {
   readonly [field: string]: unknown
 }
 
+/** What pods are made of. */
+export interface PodTemplate {
+  readonly metadata: { readonly labels: Labels; readonly annotations?: Labels }
+  readonly spec: PodSpec
+}
+
 /** An object that creates pods: a Deployment or a Job. */
 export interface Workload extends KubernetesObject {
-  readonly spec: {
-    readonly replicas?: number
-    readonly template: { readonly metadata: { readonly labels: Labels }; readonly spec: PodSpec }
-  }
+  readonly spec: { readonly replicas?: number; readonly template: PodTemplate }
 }
 
 /** The Deployments and Jobs among objects. */
 export function workloadsOf(objects: readonly KubernetesObject[]): Workload[] {
   return objects.filter(({ kind }) => kind === 'Deployment' || kind === 'Job') as Workload[]
+}
+
+/** The pods that objects make, by the name of the object: of Deployments, Jobs and CronJobs, and those that are objects themselves. */
+export function podsOf(objects: readonly KubernetesObject[]): ReadonlyMap<string, PodTemplate> {
+  const pods = objects.flatMap((object): [string, PodTemplate][] => {
+    const { name } = object.metadata
+    if (object.kind === 'Pod') return [[name, object as unknown as PodTemplate]]
+    if (object.kind === 'CronJob') {
+      const { jobTemplate } = object.spec as { jobTemplate: { spec: { template: PodTemplate } } }
+      return [[name, jobTemplate.spec.template]]
+    }
+    return workloadsOf([object]).map(({ spec }) => [name, spec.template])
+  })
+  return new Map(pods)
 }
 
 /**

@@ -1,5 +1,5 @@
 import { BlockList, isIP } from 'node:net'
-import type { KubernetesObject, Labels } from '../src/index.js'
+import type { KubernetesObject, Labels } from './objects.js'
 
 interface Selector {
   readonly matchLabels?: Labels

@@ -8,11 +8,11 @@ import {
   type KubernetesObject,
   type Overlay,
   renderOverlay,
+  Traffic,
   type Workload,
   workloadsOf
 } from '../src/index.js'
 import { type ServiceName, SERVICES, withSecretFiles } from './starting.js'
-import { Traffic } from './traffic.js'
 
 const tools = await findTools()
 if (typeof tools === 'string') console.log(`skipped: no kubectl can be had, so nothing is rendered: ${tools}`)

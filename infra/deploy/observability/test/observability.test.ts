@@ -30,7 +30,7 @@ const pathOf = (path: string): string => fileURLToPath(new URL(path, import.meta
 const RULES = pathOf('../../helm/open-payments/rules/open-payments.rules.yaml')
 const RULE_TESTS = pathOf('open-payments.rules.test.yaml')
 const RUNBOOKS = pathOf('../../../../docs/runbooks/')
-/** Metrics of Prometheus itself and of every Node process, with the labels that Prometheus adds. */
+/** Metrics of Prometheus itself, of every Node process and of kube-state-metrics, with the labels that Prometheus adds. */
 const OTHERS: Readonly<Record<string, readonly string[]>> = {
   up: [],
   ALERTS: ['alertname', 'alertstate', 'severity'],
@@ -39,7 +39,11 @@ const OTHERS: Readonly<Record<string, readonly string[]>> = {
   process_resident_memory_bytes: [],
   nodejs_heap_size_used_bytes: [],
   nodejs_eventloop_lag_p50_seconds: [],
-  nodejs_eventloop_lag_p99_seconds: []
+  nodejs_eventloop_lag_p99_seconds: [],
+  kube_cronjob_created: ['namespace', 'cronjob'],
+  kube_cronjob_status_active: ['namespace', 'cronjob'],
+  kube_cronjob_status_last_schedule_time: ['namespace', 'cronjob'],
+  kube_cronjob_status_last_successful_time: ['namespace', 'cronjob']
 }
 const hasPromtool = spawnSync('promtool', ['--version']).status === 0
 if (!hasPromtool) console.log('skipped: promtool is not installed, so that rules are not evaluated')
@@ -85,7 +89,7 @@ beforeAll(async () => {
 function findUnknown(expr: string): string[] {
   const selectors = expr.matchAll(/\b([a-z_\d]+(?::\w+:\w+)?|ALERTS)(?:\{([^}]*)\})?(?=[[\s)<>=/*-]|$)/g)
   const found = [...selectors].filter(([, name = '']) =>
-    /^(open_|nodejs_|process_|job:|up$|ALERTS)/.test(name)
+    /^(open_|nodejs_|process_|kube_|job:|up$|ALERTS)/.test(name)
   )
   if (found.length === 0) return [`no metric in ${expr}`]
   const names = found.map(([, name = '']) => name)

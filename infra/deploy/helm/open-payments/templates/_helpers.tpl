@@ -17,19 +17,31 @@ app.kubernetes.io/component: server
 {{- end }}
 
 {{/*
-The templates below take a dict: `root`, the context of the chart; `name`, that of a service; `service`, its values; and
-`component`, `server` or `migration`.
+The metadata of every object. Takes a dict: `root`, the context of the chart; `name`, that of the object; and, where it has some
+of its own, `labels` and `annotations`, which go before the common ones.
+*/}}
+{{- define "open-payments.metadata" -}}
+name: {{ .name }}
+namespace: {{ .root.Release.Namespace | quote }}
+labels:
+  {{- $usual := include "open-payments.labels" .root | fromYaml }}
+  {{- merge (dict) (.labels | default dict) $usual .root.Values.commonLabels | toYaml | nindent 2 }}
+{{- with merge (dict) (.annotations | default dict) .root.Values.commonAnnotations }}
+annotations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{/*
+The templates below take a dict: `root`, the context of the chart; `name`, that of a service or of another kind of pod;
+`service`, its values; `component`, `server`, `migration`, `audit`, `backup` or `test`; and `labels`, further ones of its pods.
 */}}
 
 {{- define "open-payments.podMetadata" -}}
 labels:
-  app.kubernetes.io/name: {{ .name }}
-  app.kubernetes.io/component: {{ .component }}
-  app.kubernetes.io/part-of: open-payments
-  {{- with .service.podLabels }}
-  {{- toYaml . | nindent 2 }}
-  {{- end }}
-{{- with .service.podAnnotations }}
+  {{- $own := dict "app.kubernetes.io/name" .name "app.kubernetes.io/component" .component "app.kubernetes.io/part-of" "open-payments" }}
+  {{- merge $own (.labels | default dict) .service.podLabels .root.Values.commonLabels | toYaml | nindent 2 }}
+{{- with merge (dict) .service.podAnnotations .root.Values.commonAnnotations }}
 annotations:
   {{- toYaml . | nindent 2 }}
 {{- end }}
@@ -41,12 +53,7 @@ automountServiceAccountToken: false
 # Else Kubernetes adds variables such as AUTH_SERVER_PORT, which look like settings.
 enableServiceLinks: false
 securityContext:
-  runAsNonRoot: true
-  runAsUser: 65532
-  runAsGroup: 65532
-  fsGroup: 65532
-  seccompProfile:
-    type: RuntimeDefault
+  {{- toYaml .root.Values.podSecurityContext | nindent 2 }}
 {{- with .root.Values.imagePullSecrets }}
 imagePullSecrets:
   {{- toYaml . | nindent 2 }}
@@ -71,12 +78,98 @@ tolerations:
 {{/* What holds for every container: an image with a version, and a file system that cannot be written to. */}}
 {{- define "open-payments.container" -}}
 name: service
-image: {{ printf "%s:%s" .service.image.repository (.service.image.tag | default .root.Chart.AppVersion) | quote }}
+{{- with .service.image }}
+{{- $version := .tag | default $.root.Chart.AppVersion }}
+image: {{ printf "%s:%s%s" .repository $version (empty .digest | ternary "" (printf "@%s" .digest)) | quote }}
+{{- end }}
 imagePullPolicy: IfNotPresent
 securityContext:
-  allowPrivilegeEscalation: false
-  privileged: false
-  readOnlyRootFilesystem: true
-  capabilities:
-    drop: [ALL]
+  {{- toYaml .root.Values.containerSecurityContext | nindent 2 }}
+{{- end }}
+
+{{/* Whether there are authorities of your own. */}}
+{{- define "open-payments.hasAuthorities" -}}
+{{- with .root.Values.authorities }}{{ or .configMap .secret }}{{ end }}
+{{- end }}
+
+{{/* Variables that every container has. */}}
+{{- define "open-payments.env" -}}
+{{- if and (include "open-payments.hasAuthorities" .) (ne .component "backup") }}
+- name: NODE_EXTRA_CA_CERTS
+  value: /run/authorities/{{ .root.Values.authorities.key }}
+{{- end }}
+{{- with .service.extraEnv }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{- define "open-payments.volumeMounts" -}}
+{{- if include "open-payments.hasAuthorities" . }}
+- name: authorities
+  mountPath: /run/authorities
+  readOnly: true
+{{- end }}
+{{- with .service.extraVolumeMounts }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{- define "open-payments.volumes" -}}
+{{- if include "open-payments.hasAuthorities" . }}
+- name: authorities
+  {{- with .root.Values.authorities.configMap }}
+  configMap:
+    name: {{ . | quote }}
+  {{- end }}
+  {{- with .root.Values.authorities.secret }}
+  secret:
+    secretName: {{ . | quote }}
+    defaultMode: 288 # 0440
+  {{- end }}
+{{- end }}
+{{- with .service.extraVolumes }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{/* Refuses what the schema of the values cannot. Takes a dict: `root`, the context of the chart; `key`, that of a service; `service`, its values. */}}
+{{- define "open-payments.refusals" -}}
+{{- $key := .key }}
+{{- with .service.autoscaling }}
+{{- if gt (int .minReplicas) (int .maxReplicas) }}
+{{- fail (printf "%s.autoscaling: minReplicas (%v) is above maxReplicas (%v)" $key .minReplicas .maxReplicas) }}
+{{- end }}
+{{- end }}
+{{- range .service.extraEnv }}
+{{- if hasKey ($.service.settings | default dict) .name }}
+{{- fail (printf "%s.extraEnv: %s is among the settings, too" $key .name) }}
+{{- end }}
+{{- if and (eq .name "NODE_EXTRA_CA_CERTS") (include "open-payments.hasAuthorities" $) }}
+{{- fail (printf "%s.extraEnv: NODE_EXTRA_CA_CERTS is set by `authorities`, too" $key) }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/*
+The listeners that clients and peers reach from outside, as YAML: of each its name, `service`, `port` (of that Service), `host`,
+`path` (that the service does not know of), and `tlsSecret`.
+*/}}
+{{- define "open-payments.listeners" -}}
+{{- range $name, $service := dict "auth-server" .Values.authServer "resource-server" .Values.resourceServer }}
+{{- $url := urlParse (($service.settings | default dict).PUBLIC_URL | default "") }}
+{{ $name }}:
+  port: 80
+  host: {{ $url.hostname | quote }}
+  path: {{ $url.path | trimSuffix "/" | quote }}
+  tlsSecret: {{ eq $name "auth-server" | ternary $.Values.listeners.authServer.tlsSecret $.Values.listeners.resourceServer.tlsSecret | quote }}
+{{- end }}
+{{- with .Values.listeners.peers }}
+{{- if .host }}
+resource-server-peers:
+  port: 80
+  host: {{ .host | quote }}
+  path: ''
+  tlsSecret: {{ .tlsSecret | quote }}
+{{- end }}
+{{- end }}
 {{- end }}
