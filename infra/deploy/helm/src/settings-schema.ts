@@ -59,14 +59,19 @@ function settingsSchema(settings: readonly SettingDescription[], fixed: readonly
   }
 }
 
-/** Further variables of a service: none that the templates set, and no secret in plain sight. */
+/** Further variables of a service: none that the templates set or would contradict, and no secret in plain sight. */
 function variablesSchema(settings: readonly SettingDescription[], fixed: readonly string[]): unknown {
   const secrets = settings.filter(({ secret }) => secret).map(({ name }) => name)
+  const refused = [
+    ...fixed,
+    ...secrets.filter((name) => fixed.includes(`${name}_FILE`)),
+    ...settings.map(({ name }) => name).filter((name) => OF_LISTENERS.test(name))
+  ]
   return {
     type: 'array',
     items: {
       allOf: [{ $ref: '#/definitions/variable' }],
-      properties: { name: { not: { enum: fixed } } },
+      properties: { name: { not: { enum: [...new Set(refused)] } } },
       if: { properties: { name: { enum: secrets } } },
       then: { required: ['valueFrom'] }
     }
