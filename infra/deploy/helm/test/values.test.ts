@@ -1,3 +1,6 @@
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { expect, it } from '@jest/globals'
 import {
   containerOf,
@@ -11,6 +14,7 @@ import {
 import { describeWithEachHelm, NAMESPACE } from './rendering.js'
 import { FOR_PODS, OF_CONTAINERS, OF_PODS, PEERS } from './samples.js'
 
+const OPERATOR_CLI = fileURLToPath(new URL('../../../../packages/operator-cli/', import.meta.url))
 const PODS = [
   'auth-server',
   'auth-server-migration',
@@ -28,8 +32,8 @@ function containerIn({ spec }: PodTemplate) {
   return container!
 }
 
-const specOf = <Spec>(objects: readonly KubernetesObject[], kind: string, name: string) =>
-  findObject(objects, kind, name).spec as Spec
+const specOf = (objects: readonly KubernetesObject[], kind: string, name: string) =>
+  findObject(objects, kind, name).spec
 
 describeWithEachHelm('the values', (chart) => {
   it('of pods hold for every pod', async () => {
@@ -117,7 +121,7 @@ describeWithEachHelm('the values', (chart) => {
     for (const { metadata } of podsOf(objects).values()) {
       expect(metadata).toMatchObject({ labels: commonLabels, annotations: commonAnnotations })
     }
-    const { selector } = specOf<{ selector: unknown }>(objects, 'Deployment', 'auth-server')
+    const { selector } = specOf(objects, 'Deployment', 'auth-server') as { selector: unknown }
     expect(JSON.stringify(selector)).not.toContain('team')
   })
 
@@ -141,7 +145,7 @@ describeWithEachHelm('the values', (chart) => {
     }
     const objects = await chart.objects({ authServer: { autoscaling: { extraMetrics: [extra] } } })
     const metricsOf = (name: string) =>
-      specOf<{ metrics: unknown[] }>(objects, 'HorizontalPodAutoscaler', name).metrics
+      (specOf(objects, 'HorizontalPodAutoscaler', name) as { metrics: unknown[] }).metrics
     expect(metricsOf('auth-server')).toEqual([...metricsOf('resource-server'), extra])
   })
 
@@ -176,6 +180,40 @@ describeWithEachHelm('the values', (chart) => {
     )
     expect(urls.length).toBeGreaterThan(30)
     for (const url of urls) expect(url).toMatch(/^https:\/\/docs\.example\/runbooks\/\w+\.md$/)
+  })
+
+  it('of the audit make a call that the command line understands, up to the certificate', async () => {
+    const pods = podsOf(await chart.objects({ audit: { enabled: true } }))
+    const { args = [], env = [] } = containerIn(pods.get('open-payments-audit')!)
+    const [program, ...words] = args
+    expect(program).toBe('dist/main.js')
+    const environment = Object.fromEntries(env.map(({ name, value }) => [name, value]))
+    const call = (given: typeof environment): Promise<{ status: number | null; printed: string }> =>
+      new Promise((resolve) => {
+        const main = join(OPERATOR_CLI, program ?? '')
+        const child = execFile(
+          process.execPath,
+          [main, ...words],
+          { env: given },
+          (_error, stdout, stderr) => {
+            resolve({ status: child.exitCode, printed: stdout + stderr })
+          }
+        )
+      })
+    // The files are there only in the pod.
+    const { status, printed } = await call(environment)
+    expect(status).toBe(2)
+    for (const name of ['CERTIFICATE', 'KEY', 'CA']) expect(printed).toContain(`OPERATOR_TLS_${name}_FILE`)
+    const names = Object.keys(environment).filter((name) => name.startsWith('OPERATOR_TLS_'))
+    expect(names).toHaveLength(3)
+    for (const name of names) {
+      const lacking = Object.entries(environment).filter(([other]) => other !== name)
+      expect((await call(Object.fromEntries(lacking))).printed).toContain('given by halves')
+    }
+    expect(environment).toMatchObject({
+      AUTH_GRPC_TARGET: 'auth-server-grpc:3002',
+      WALLET_GRPC_TARGET: 'resource-server-grpc:3002'
+    })
   })
 
   it('of dashboards give Grafana what it looks for', async () => {
@@ -251,7 +289,7 @@ describeWithEachHelm('the way in', (chart) => {
         { hostname: 'ilp.wallet.example', tls: { certificateRefs: [{ name: 'resource-server-peers-tls' }] } }
       ]
     })
-    const { hostnames, parentRefs, rules } = specOf<Route>(objects, 'HTTPRoute', 'auth-server')
+    const { hostnames, parentRefs, rules } = specOf(objects, 'HTTPRoute', 'auth-server') as Route
     expect({ hostnames, parentRefs }).toEqual({
       hostnames: ['wallet.example'],
       parentRefs: [{ name: 'open-payments' }]
@@ -265,7 +303,7 @@ describeWithEachHelm('the way in', (chart) => {
         backendRefs: [{ name: 'auth-server', port: 80 }]
       }
     ])
-    const [rule] = specOf<Route>(objects, 'HTTPRoute', 'resource-server').rules
+    const [rule] = (specOf(objects, 'HTTPRoute', 'resource-server') as Route).rules
     expect(rule.matches[0].path.value).toBe('/')
     expect(rule).not.toHaveProperty('filters')
   })
@@ -274,7 +312,7 @@ describeWithEachHelm('the way in', (chart) => {
     const parentRefs = [{ name: 'public', namespace: 'gateways', sectionName: 'https' }]
     const objects = await chart.objects({ gateway: { enabled: true, parentRefs } })
     expect(objects.map(({ kind }) => kind)).not.toContain('Gateway')
-    expect(specOf<Route>(objects, 'HTTPRoute', 'resource-server').parentRefs).toEqual(parentRefs)
+    expect((specOf(objects, 'HTTPRoute', 'resource-server') as Route).parentRefs).toEqual(parentRefs)
   })
 })
 
@@ -376,7 +414,17 @@ describeWithEachHelm('the values that make no sense', (chart) => {
       'authServer.extraEnv',
       [{ name: 'DATABASE_URL_FILE', value: '/tmp/url' }]
     ],
-    ['a secret among variables', 'authServer.extraEnv', [{ name: 'REDIS_URL', value: 'rediss://:p@redis' }]],
+    [
+      'a secret that a file gives, too',
+      'authServer.extraEnv',
+      [{ name: 'REDIS_URL', valueFrom: { secretKeyRef: { name: 'redis', key: 'url' } } }]
+    ],
+    ['a port among variables', 'resourceServer.extraEnv', [{ name: 'HTTP_PORT', value: '8080' }]],
+    [
+      'a secret among variables',
+      'authServer.extraEnv',
+      [{ name: 'WEBHOOK_SECRET_KEY', value: 'hG7tYw3KdM9s' }]
+    ],
     [
       'a variable with two values',
       'backup.extraEnv',

@@ -249,9 +249,7 @@ function documented({ description, example, secret = false, pattern }: SettingMe
 }
 
 function inAnyCase(word: string): string {
-  return [...word]
-    .map((letter) => (/[a-z]/.test(letter) ? `[${letter}${letter.toUpperCase()}]` : letter))
-    .join('')
+  return word.replaceAll(/[a-z]/g, (letter) => `[${letter}${letter.toUpperCase()}]`)
 }
 
 function isPlainUrl(text: string): boolean {
