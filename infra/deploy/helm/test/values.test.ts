@@ -470,6 +470,27 @@ describeWithEachHelm('the values that make no sense', (chart) => {
       'resourceServer.extraEnv: NODE_EXTRA_CA_CERTS is set by `authorities`, too'
     ],
     [
+      'authorities that are given twice, of the audit',
+      {
+        authorities: { configMap: 'ours' },
+        audit: { enabled: true, extraEnv: [{ name: 'NODE_EXTRA_CA_CERTS', value: '/etc/ca.pem' }] }
+      },
+      'audit.extraEnv: NODE_EXTRA_CA_CERTS is set by `authorities`, too'
+    ],
+    [
+      'peers under the name of a service',
+      { ingress: { enabled: true }, listeners: { peers: { host: 'wallet.example' } } },
+      'listeners.peers.host: wallet.example is that of a service'
+    ],
+    [
+      'two services under one URL',
+      {
+        gateway: { enabled: true, className: 'envoy' },
+        authServer: { settings: { PUBLIC_URL: 'https://wallet.example/' } }
+      },
+      'authServer and resourceServer have the same PUBLIC_URL, wallet.example'
+    ],
+    [
       'a path that an Ingress cannot remove',
       {
         ingress: { enabled: true },

@@ -155,8 +155,14 @@ The listeners that clients and peers reach from outside, as YAML: of each its na
 `path` (that the service does not know of), and `tlsSecret`.
 */}}
 {{- define "open-payments.listeners" -}}
+{{- $places := dict }}
 {{- range $name, $service := dict "auth-server" .Values.authServer "resource-server" .Values.resourceServer }}
 {{- $url := urlParse (($service.settings | default dict).PUBLIC_URL | default "") }}
+{{- $place := printf "%s%s" $url.hostname (trimSuffix "/" $url.path) }}
+{{- if hasKey $places $place }}
+{{- fail (printf "authServer and resourceServer have the same PUBLIC_URL, %s: nothing tells their requests apart" $place) }}
+{{- end }}
+{{- $_ := set $places $place true }}
 {{ $name }}:
   port: 80
   host: {{ $url.hostname | quote }}
@@ -164,6 +170,9 @@ The listeners that clients and peers reach from outside, as YAML: of each its na
   tlsSecret: {{ eq $name "auth-server" | ternary $.Values.listeners.authServer.tlsSecret $.Values.listeners.resourceServer.tlsSecret | quote }}
 {{- end }}
 {{- with .Values.listeners.peers }}
+{{- if hasKey $places .host }}
+{{- fail (printf "listeners.peers.host: %s is that of a service. Peers need a name of their own" .host) }}
+{{- end }}
 {{- if .host }}
 resource-server-peers:
   port: 80
