@@ -1,4 +1,6 @@
 export { splitDatabaseUrl } from './database-url.js'
+export { redisPlaceOf, type RedisSettings } from './redis-settings.js'
+export { splitRedisUrl } from './redis-url.js'
 export {
   ConfigurationError,
   describeSettings,

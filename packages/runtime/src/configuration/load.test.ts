@@ -10,7 +10,7 @@ const schema = z.object({
   PUBLIC_URL: setting.url({ description: 'Where it is reached.', example: 'https://wallet.example' }),
   HTTP_PORT: setting.port({ description: 'Port.', example: '3000' }).prefault('3000'),
   API_SECRET: setting.secret({ description: 'What callers send.', example: 'a-long-random-text' }),
-  CACHE_URL: setting.connectionUrl({ description: 'Cache.', example: 'redis://redis' }).optional(),
+  CACHE_URL: setting.redisUrl({ description: 'Cache.', example: 'redis://redis' }).optional(),
   REFLECTION: setting.flag({ description: 'Whether.', example: 'false' }).prefault('false'),
   MODE: setting.oneOf({ description: 'Mode.', example: 'full' }, ['full', 'published']).prefault('full')
 })

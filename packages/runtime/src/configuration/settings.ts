@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import { z } from 'zod'
 import { splitDatabaseUrl } from './database-url.js'
+import { splitRedisUrl } from './redis-url.js'
 import { Secret } from './secret.js'
 
 /** The description of a setting, for the reference page and error messages. */
@@ -64,11 +65,14 @@ export function origins(meta: SettingMeta) {
     .meta(documented(meta))
 }
 
-/** A URL with any scheme, such as of a database. Secret, as it may carry a password. */
-export function connectionUrl(meta: SettingMeta) {
+/** URL of a Redis, on one host or several. Secret, as it may carry a password. */
+export function redisUrl(meta: SettingMeta) {
   return z
     .string()
-    .refine((text) => URL.canParse(text), { message: 'expected a URL' })
+    .refine((text) => splitRedisUrl(text) !== undefined, {
+      message:
+        'expected a URL such as rediss://user:password@host:6379; several hosts are separated by commas'
+    })
     .transform((text) => new Secret(text))
     .meta(documented({ ...meta, secret: true }))
 }

@@ -247,10 +247,35 @@ export function databaseSettings(meta: { example: string }) {
 /** The shared store. */
 export const sharedStoreSettings = {
   REDIS_URL: setting
-    .connectionUrl({
+    .redisUrl({
       description:
-        'Redis for data that replicas share. Without it, a single process keeps this data in memory.',
+        'Redis for data that replicas share: `rediss://user:password@host:port`. Several hosts, which REDIS_TOPOLOGY says what they are, are separated by commas. In production it must be a `rediss` URL, unless Redis is one server on this machine. Without it, a single process keeps this data in memory.',
       example: 'rediss://redis:6379'
+    })
+    .optional(),
+  REDIS_TOPOLOGY: setting
+    .oneOf(
+      {
+        description:
+          'What the hosts of REDIS_URL are: `single`, the one server; `sentinel`, each of the sentinels that watch a primary and its replicas, whose user and password the URL has; `cluster`, some nodes of a cluster. See [high availability](operations.md#redis).',
+        example: 'sentinel'
+      },
+      ['single', 'sentinel', 'cluster']
+    )
+    .prefault('single'),
+  REDIS_SENTINEL_NAME: setting
+    .text({
+      description: 'What the sentinels call the primary. Required with REDIS_TOPOLOGY `sentinel`.',
+      example: 'wallet'
+    })
+    .optional(),
+  REDIS_SENTINEL_USERNAME: setting
+    .text({ description: 'User of the sentinels themselves, if they have one.', example: 'wallet' })
+    .optional(),
+  REDIS_SENTINEL_PASSWORD: setting
+    .secret({
+      description: 'Password of the sentinels themselves, if they require one.',
+      example: 'a-long-random-text-for-sentinels'
     })
     .optional()
 }

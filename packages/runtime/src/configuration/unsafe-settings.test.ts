@@ -5,6 +5,7 @@ import type { GuardedSettings } from './unsafe-settings.js'
 const SAFE = {
   ENVIRONMENT: 'production',
   REPLICA_COUNT: 1,
+  REDIS_TOPOLOGY: 'single',
   GRPC_REFLECTION: false,
   TRUSTED_PROXIES: 0,
   DATABASE_URL: new Secret('postgresql://wallet@postgres:5432/wallet?sslmode=verify-full'),
@@ -52,6 +53,44 @@ describe('settings that are unsafe together', () => {
     expect(withStores('postgresql://wallet@127.0.0.1/wallet', 'redis://[::1]:6379')).toEqual([])
     expect(withStores('postgresql:///wallet?host=/run/postgresql', 'redis://localhost')).toEqual([])
     expect(withStores(database, 'redis://redis', { ENVIRONMENT: 'development' })).toEqual([])
+  })
+
+  it('include, in production, sentinels and clusters in plain text, wherever they are', () => {
+    const problem = [expect.stringMatching(/^REDIS_URL: must be a rediss URL in production/)]
+    const several = {
+      REDIS_TOPOLOGY: 'cluster',
+      REDIS_URL: new Secret('redis://localhost:1,localhost:2')
+    } as const
+    expect(find(several)).toEqual(problem)
+    expect(find({ ...several, REDIS_URL: new Secret('rediss://a,b') })).toEqual([])
+    expect(find({ ...several, ENVIRONMENT: 'development' })).toEqual([])
+    const sentinels = { REDIS_TOPOLOGY: 'sentinel', REDIS_SENTINEL_NAME: 'wallet' } as const
+    expect(find({ ...sentinels, REDIS_URL: new Secret('redis://localhost') })).toEqual(problem)
+    expect(find({ ...sentinels, REDIS_URL: new Secret('rediss://a:26379,b:26379/1') })).toEqual([])
+  })
+
+  it.each<[RegExp, Partial<GuardedSettings>]>([
+    [/^REDIS_TOPOLOGY: must say what the hosts/, { REDIS_URL: new Secret('rediss://a,b') }],
+    [/^REDIS_URL: required with REDIS_TOPOLOGY cluster/, { REDIS_TOPOLOGY: 'cluster' }],
+    [
+      /^REDIS_SENTINEL_NAME: required with REDIS_TOPOLOGY sentinel/,
+      { REDIS_TOPOLOGY: 'sentinel', REDIS_URL: new Secret('rediss://a') }
+    ],
+    [/^REDIS_SENTINEL_NAME: only with REDIS_TOPOLOGY sentinel/, { REDIS_SENTINEL_NAME: 'wallet' }],
+    [/^REDIS_SENTINEL_USERNAME: only with/, { REDIS_SENTINEL_USERNAME: 'wallet' }],
+    [/^REDIS_SENTINEL_PASSWORD: only with/, { REDIS_SENTINEL_PASSWORD: new Secret('a secret of theirs') }],
+    [
+      /^REDIS_URL: must name no database but 0/,
+      { REDIS_TOPOLOGY: 'cluster', REDIS_URL: new Secret('rediss://a,b/1') }
+    ],
+    [
+      /^REDIS_URL: must end with the number of a database/,
+      { REDIS_TOPOLOGY: 'cluster', REDIS_URL: new Secret('rediss://a,b/wallet') }
+    ]
+  ])('include settings of Redis that contradict each other, in development too: %s', (problem, settings) => {
+    for (const ENVIRONMENT of ['production', 'development'] as const) {
+      expect(find({ ...settings, ENVIRONMENT })[0]).toMatch(problem)
+    }
   })
 
   it('include, in production, nobody having decided what is lost with the database', () => {

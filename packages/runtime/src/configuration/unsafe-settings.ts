@@ -1,20 +1,21 @@
 import { splitDatabaseUrl } from './database-url.js'
+import type { RedisSettings } from './redis-settings.js'
 import type { Secret } from './secret.js'
+import { findRedisContradictions, isRedisPlain } from './unsafe-redis.js'
 
 /** The settings of every service that can be unsafe together. */
-export interface GuardedSettings {
+export interface GuardedSettings extends RedisSettings {
   readonly ENVIRONMENT: 'production' | 'development'
   readonly REPLICA_COUNT: number
   readonly DATABASE_URL: Secret
   readonly DATABASE_DURABILITY?: string | undefined
-  readonly REDIS_URL?: Secret | undefined
   readonly GRPC_REFLECTION: boolean
   readonly RATE_LIMITS?: boolean | undefined
   readonly TRUSTED_PROXIES?: number | readonly string[] | undefined
 }
 
 /**
- * Finds settings that no service may start with: replicas that share nothing and, in production, URLs that are not https, stores
+ * Finds settings that no service may start with: replicas that share nothing, settings of Redis that contradict each other and, in production, URLs that are not https, stores
  * that are reached in plain text, gRPC reflection, limits that would count everyone behind a proxy as one, or nobody having decided
  * what is lost with the database.
  *
@@ -31,6 +32,7 @@ export function findUnsafeSettings<Name extends string>(
       'REDIS_URL: must be set when REPLICA_COUNT is above 1: replicas share what may be used only once'
     )
   }
+  problems.push(...findRedisContradictions(config))
   if (config.ENVIRONMENT !== 'production') return problems
   for (const name of publicUrls) {
     const url = config[name]
@@ -56,8 +58,8 @@ export function findUnsafeSettings<Name extends string>(
 /** Hosts of this machine. */
 const LOCAL = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\]|)$/
 
-function findPlainStores({ DATABASE_URL, REDIS_URL }: GuardedSettings): string[] {
-  const databases = (splitDatabaseUrl(DATABASE_URL.reveal()) ?? []).map((url) => new URL(url))
+function findPlainStores(config: GuardedSettings): string[] {
+  const databases = (splitDatabaseUrl(config.DATABASE_URL.reveal()) ?? []).map((url) => new URL(url))
   const isPlain = databases.some(
     ({ hostname, searchParams }) => !LOCAL.test(hostname) && searchParams.get('sslmode') !== 'verify-full'
   )
@@ -66,9 +68,8 @@ function findPlainStores({ DATABASE_URL, REDIS_URL }: GuardedSettings): string[]
         'DATABASE_URL: must end with sslmode=verify-full in production, unless the database is on this machine'
       ]
     : []
-  const redis = REDIS_URL && new URL(REDIS_URL.reveal())
-  if (redis !== undefined && redis.protocol !== 'rediss:' && !LOCAL.test(redis.hostname)) {
-    problems.push('REDIS_URL: must be a rediss URL in production, unless Redis is on this machine')
+  if (isRedisPlain(config, (host) => LOCAL.test(host))) {
+    problems.push('REDIS_URL: must be a rediss URL in production, unless Redis is one server on this machine')
   }
   return problems
 }

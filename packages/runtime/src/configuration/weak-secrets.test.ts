@@ -8,8 +8,9 @@ const schema = z.object({
     .secretList({ description: 'What callers sent before.', example: 'an-earlier-long-random-text' })
     .optional(),
   DATABASE_URL: setting
-    .connectionUrl({ description: 'Database.', example: 'postgresql://wallet:password@postgres/wallet' })
-    .optional()
+    .databaseUrl({ description: 'Database.', example: 'postgresql://wallet:password@postgres/wallet' })
+    .optional(),
+  REDIS_URL: setting.redisUrl({ description: 'Redis.', example: 'rediss://redis' }).optional()
 })
 const STRONG = '8nKx0sVd3Jq1TzRwYbLm5GhPcA7uEoFi'
 const OTHER = 'Zr4TtQ9wLx2NnB6vMkC1yHs8JdGfPa0e'
@@ -46,6 +47,11 @@ describe('weak secrets', () => {
         DATABASE_URL: 'postgresql://wallet:postgres@a,b/wallet?target_session_attrs=primary'
       },
       /^DATABASE_URL: has a password that everybody tries first/
+    ],
+    [
+      'one for several sentinels',
+      { API_SECRET: STRONG, REDIS_URL: 'rediss://:redis@a,b' },
+      /^REDIS_URL: has a password that everybody tries first/
     ]
   ])('%s is one', (_what, environment, problem) => {
     const problems = problemsOf(environment)

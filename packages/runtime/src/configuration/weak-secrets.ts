@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import { describeSettings } from './load.js'
 import { splitDatabaseUrl } from './database-url.js'
+import { splitRedisUrl } from './redis-url.js'
 import { Secret } from './secret.js'
 
 /** A secret with fewer different characters was not generated at random. */
@@ -53,7 +54,7 @@ function secretsOf(setting: unknown): readonly string[] {
 }
 
 function weaknessOf(value: string, example: string): string | undefined {
-  const [url] = splitDatabaseUrl(value) ?? [value]
+  const url = firstUrlOf(value)
   if (isUrl(url)) {
     return WELL_KNOWN_PASSWORDS.has(new URL(url).password.toLowerCase())
       ? 'has a password that everybody tries first: change it'
@@ -66,5 +67,10 @@ function weaknessOf(value: string, example: string): string | undefined {
 }
 
 function isUrl(value: string): boolean {
-  return value.includes('://') && URL.canParse(splitDatabaseUrl(value)?.[0] ?? value)
+  return value.includes('://') && URL.canParse(firstUrlOf(value))
+}
+
+/** A URL of several hosts is not one that can be parsed; all of them have one password. */
+function firstUrlOf(value: string): string {
+  return (splitDatabaseUrl(value) ?? splitRedisUrl(value))?.[0] ?? value
 }
