@@ -1,11 +1,12 @@
 import { createInProcessStore } from './in-process-store.js'
+import type { RedisPlace } from './redis-place.js'
 import { createRedisStore } from './redis-store.js'
 import type { SharedStore } from './shared-store.js'
 
 /** How a service opens its shared store. */
 export interface OpenSharedStoreOptions {
-  /** URL of Redis; undefined for a store in this process, which no other replica shares. */
-  readonly url: string | undefined
+  /** Where Redis is; undefined for a store in this process, which no other replica shares. */
+  readonly place: RedisPlace | undefined
   /** Name of the service: prefix of its keys. */
   readonly service: string
   /** How long Redis may take to answer, in milliseconds. */
@@ -18,11 +19,11 @@ export interface OpenSharedStoreOptions {
 
 /** Opens the store that the replicas of a service share. Whoever opens it closes it. */
 export function openSharedStore(options: OpenSharedStoreOptions): SharedStore {
-  const { url, service, clock, logger, commandTimeoutMs, aheadMaxSeconds } = options
+  const { place, service, clock, logger, commandTimeoutMs, aheadMaxSeconds } = options
   const now = (): number => clock.now()
-  if (url === undefined) return createInProcessStore(now)
+  if (place === undefined) return createInProcessStore(now)
   return createRedisStore({
-    url,
+    place,
     keyPrefix: `${service}:`,
     commandTimeoutMs,
     clock: now,

@@ -1,14 +1,11 @@
 import { once } from 'node:events'
-import { Redis } from 'ioredis'
+import type { OpenedClient, RedisClient, RedisClients } from './redis-clients.js'
+import type { RedisAddress, RedisPlace } from './redis-place.js'
 import { SharedStoreUnavailable } from './shared-store.js'
-
-const firstRetryMs = 50
-const lastRetryMs = 2_000
 
 /** How to reach a Redis. */
 export interface RedisStoreOptions {
-  /** `redis://` or `rediss://` (TLS), with user and password if the server requires them. */
-  readonly url: string
+  readonly place: RedisPlace
   /** Prefix of every key and channel, so that several systems may share a server. */
   readonly keyPrefix: string
   /** Maximum duration of any operation, including connecting. */
@@ -27,29 +24,21 @@ export interface RedisStoreOptions {
 }
 
 /** One connection that reconnects by itself, and commands on it that answer or fail in time, and are never retried. */
-export class RedisConnection {
+export class RedisConnection<Client extends RedisClient = RedisClient> {
   readonly #options: RedisStoreOptions
-  readonly redis: Redis
+  readonly #clients: RedisClients
+  readonly #address: () => RedisAddress | undefined
+  readonly redis: Client
   #becomingReady: Promise<unknown> | undefined
   #closed = false
 
-  constructor(options: RedisStoreOptions) {
+  constructor(options: RedisStoreOptions, clients: RedisClients, { client, address }: OpenedClient<Client>) {
     this.#options = options
-    const { commandTimeoutMs } = options
-    this.redis = new Redis(options.url, {
-      lazyConnect: true,
-      connectTimeout: commandTimeoutMs,
-      commandTimeout: commandTimeoutMs,
-      // If a server disappears silently, unanswered commands close the connection, and a new one is made.
-      socketTimeout: commandTimeoutMs,
-      // Only the caller knows whether a command may be repeated: setting a mark twice would refuse its own caller.
-      enableOfflineQueue: false,
-      autoResendUnfulfilledCommands: false,
-      maxRetriesPerRequest: 0,
-      autoResubscribe: false,
-      retryStrategy: (attempt) => Math.min(firstRetryMs * 2 ** Math.min(attempt, 10), lastRetryMs)
-    })
-    this.redis.on('error', (error: Error) => options.onConnectionError?.(error))
+    this.#clients = clients
+    this.#address = address
+    this.redis = client
+    client.on('error', (error: Error) => options.onConnectionError?.(error))
+    if (client.isCluster) client.on('node error', (error: Error) => options.onConnectionError?.(error))
   }
 
   /** Starts connecting. It is retried until it succeeds. */
@@ -67,14 +56,33 @@ export class RedisConnection {
    *
    * @throws SharedStoreUnavailable with the reason as its cause
    */
-  async run<Result>(command: (redis: Redis) => Promise<Result>): Promise<Result> {
+  async run<Result>(command: (redis: Client) => Promise<Result>): Promise<Result> {
     if (this.#closed) throw new SharedStoreUnavailable('the store is closed')
     try {
       if (!this.isReady()) await this.#ready()
-      return await command(this.redis)
+      return await this.#inTime(command(this.redis))
     } catch (error) {
       throw new SharedStoreUnavailable('Redis did not answer', { cause: error })
     }
+  }
+
+  /**
+   * The same, on a server that was the primary until a moment ago: a former one takes commands until it learns of the other one.
+   *
+   * @param leaseMs how long before the answer this may have been known; 0 if it must have been the primary even then
+   */
+  async runOnPrimary<Result>(leaseMs: number, command: (redis: Client) => Promise<Result>): Promise<Result> {
+    let address: RedisAddress | undefined
+    const result = await this.run((redis) => {
+      address = this.#address()
+      return command(redis)
+    })
+    try {
+      await this.#clients.confirm(address, leaseMs)
+    } catch (error) {
+      throw new SharedStoreUnavailable('it is unknown whether that Redis was the primary', { cause: error })
+    }
+    return result
   }
 
   async close(): Promise<void> {
@@ -95,5 +103,24 @@ export class RedisConnection {
     })
     this.connect()
     return this.#becomingReady
+  }
+
+  /** A cluster keeps commands, without a time limit, while it knows of no node for them. */
+  async #inTime<Result>(result: Promise<Result>): Promise<Result> {
+    if (!this.redis.isCluster) return result
+    result.catch(() => undefined)
+    const over = new AbortController()
+    const { commandTimeoutMs } = this.#options
+    const late = new Promise<never>((_resolve, reject) => {
+      const timer = setTimeout(() => {
+        reject(new Error(`no answer within ${String(commandTimeoutMs)} ms`))
+      }, commandTimeoutMs)
+      over.signal.addEventListener('abort', () => {
+        clearTimeout(timer)
+      })
+    })
+    return Promise.race([result, late]).finally(() => {
+      over.abort()
+    })
   }
 }

@@ -1,3 +1,5 @@
+import type { Redis } from 'ioredis'
+import type { RedisClients } from './redis-clients.js'
 import { RedisConnection, type RedisStoreOptions } from './redis-connection.js'
 import type { Subscription, SubscriptionHandlers } from './shared-store.js'
 
@@ -10,13 +12,13 @@ const heartbeatMs = 1_000
  */
 export class RedisSubscriber {
   readonly #options: RedisStoreOptions
-  readonly #connection: RedisConnection
+  readonly #connection: RedisConnection<Redis>
   readonly #channels = new Map<string, Set<RedisSubscription>>()
   #heartbeat: NodeJS.Timeout | undefined
 
-  constructor(options: RedisStoreOptions) {
+  constructor(options: RedisStoreOptions, clients: RedisClients) {
     this.#options = options
-    this.#connection = new RedisConnection(options)
+    this.#connection = new RedisConnection(options, clients, clients.openOne())
     const { redis } = this.#connection
     redis.on('messageBuffer', (channel: Buffer, message: Buffer) => {
       for (const one of this.#channels.get(channel.toString()) ?? []) one.deliver(message)
@@ -85,7 +87,9 @@ export class RedisSubscriber {
     const { redis } = this.#connection
     if (!this.#connection.isReady()) return
     try {
-      await redis.ping()
+      if (this.#options.place.topology !== 'cluster') await redis.ping()
+      // A node that lost the others answers, and has none of their messages.
+      else if (!(await redis.cluster('INFO')).includes('cluster_state:ok')) redis.disconnect(true)
     } catch {
       if (this.#connection.isReady()) redis.disconnect(true)
     }

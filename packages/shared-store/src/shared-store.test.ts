@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { startTcpProxy } from '@open-payments-server/local-services'
 import { Redis } from 'ioredis'
 import { createInProcessStore, SharedStoreUnavailable, type SharedStore } from './index.js'
+import { singleRedis } from './redis-place.js'
 import { createRedisStore } from './redis-store.js'
 import { keyLengthMax, type SubscriptionHandlers } from './shared-store.js'
 
@@ -63,12 +64,19 @@ describeWithRedis(`Redis store that lost its marks (${withRedis})`, () => {
   const open: SharedStore[] = []
   const newStore = (): SharedStore => {
     const clock = () => now
-    open.push(createRedisStore({ url: redisUrl, keyPrefix, commandTimeoutMs, clock, aheadMaxSeconds }))
+    open.push(
+      createRedisStore({ place: singleRedis(redisUrl), keyPrefix, commandTimeoutMs, clock, aheadMaxSeconds })
+    )
     return open[open.length - 1]!
   }
   /** Forgets everything of these stores, as a flushed server does, or one restarted without its data. */
   const flush = async (): Promise<void> => {
     const keys = await redis.keys(`${keyPrefix}*`)
+    await redis.del(...keys)
+  }
+  /** Forgets the marks that the refused requests have set themselves. */
+  const flushMarks = async (): Promise<void> => {
+    const keys = await redis.keys(`${keyPrefix}used*`)
     await redis.del(...keys)
   }
 
@@ -94,16 +102,22 @@ describeWithRedis(`Redis store that lost its marks (${withRedis})`, () => {
     // By a clock that is ahead as far as is allowed.
     await expect(one.markOnce('used ahead', 330, startSeconds + aheadMaxSeconds)).resolves.toBe(true)
     await flush()
+    await expect(other.markOnce('used', 330, startSeconds)).rejects.toThrow(SharedStoreUnavailable)
+    await expect(one.markOnce('used ahead', 330, startSeconds + aheadMaxSeconds)).rejects.toThrow(
+      SharedStoreUnavailable
+    )
+    await expect(one.markOnce('at no known time', 330)).resolves.toBe(true)
+    now += (aheadMaxSeconds + 1) * 1_000
+    await flushMarks()
     await expect(other.markOnce('used', 330, startSeconds)).resolves.toBe(false)
     await expect(one.markOnce('used ahead', 330, startSeconds + aheadMaxSeconds)).resolves.toBe(false)
-    await expect(one.markOnce('at no known time', 330)).resolves.toBe(true)
   })
 
   it('accepts later nonces at every replica, and at one that starts then', async () => {
     const one = newStore()
     await one.check()
     await flush()
-    await expect(one.markOnce('lost', 330, startSeconds)).resolves.toBe(false)
+    await expect(one.markOnce('lost', 330, startSeconds)).rejects.toThrow(SharedStoreUnavailable)
     now += (aheadMaxSeconds + 1) * 1_000
     const createdSeconds = startSeconds + aheadMaxSeconds + 1
     await expect(one.markOnce('new', 330, createdSeconds)).resolves.toBe(true)
@@ -111,12 +125,25 @@ describeWithRedis(`Redis store that lost its marks (${withRedis})`, () => {
     await expect(newStore().markOnce('old', 330, createdSeconds - 2)).resolves.toBe(false)
   })
 
+  it('refuses nonces from before the server came back with an older copy of its data', async () => {
+    const one = newStore()
+    await expect(one.markOnce('used', 330, startSeconds)).resolves.toBe(true)
+    // Written by a server that started since, or by another one.
+    await redis.set(`${keyPrefix}history`, 'f'.repeat(40))
+    await flushMarks()
+    await expect(one.markOnce('used', 330, startSeconds)).rejects.toThrow(SharedStoreUnavailable)
+    now += (aheadMaxSeconds + 1) * 1_000
+    await flushMarks()
+    await expect(one.markOnce('used', 330, startSeconds)).resolves.toBe(false)
+    await expect(one.markOnce('new', 330, startSeconds + aheadMaxSeconds + 1)).resolves.toBe(true)
+  })
+
   it('ignores a clock that is wrong by a day', async () => {
     now += 86_400_000
     await newStore().check()
     now -= 86_400_000
     const one = newStore()
-    await expect(one.markOnce('now', 330, startSeconds)).resolves.toBe(false)
+    await expect(one.markOnce('now', 330, startSeconds)).rejects.toThrow(SharedStoreUnavailable)
     now += 2 * (aheadMaxSeconds + 1) * 1_000
     await expect(one.markOnce('soon', 330, Math.floor(now / 1_000))).resolves.toBe(true)
   })
@@ -124,14 +151,15 @@ describeWithRedis(`Redis store that lost its marks (${withRedis})`, () => {
 
 describeWithRedis(`Redis store (${withRedis})`, () => {
   const keyPrefix = `test:${randomUUID()}:`
-  const newStore = (url = redisUrl) => createRedisStore({ url, keyPrefix, commandTimeoutMs })
+  const newStore = (url = redisUrl) =>
+    createRedisStore({ place: singleRedis(url), keyPrefix, commandTimeoutMs })
 
   contract(() => ({ stores: [newStore(), newStore()], advance: (milliseconds) => delay(milliseconds) }))
 
   it('uses at most the memory per mark that docs/limits.md states', async () => {
     // As long as the longer of the two services' prefixes, and as what both mark of a nonce.
     const prefix = randomUUID().slice(0, 'resource-server:'.length)
-    const store = createRedisStore({ url: redisUrl, keyPrefix: prefix, commandTimeoutMs })
+    const store = createRedisStore({ place: singleRedis(redisUrl), keyPrefix: prefix, commandTimeoutMs })
     const redis = new Redis(redisUrl)
     try {
       const mark = `nonce:${'m'.repeat(43)}`
@@ -152,7 +180,7 @@ describeWithRedis(`Redis store (${withRedis})`, () => {
     const key = randomUUID()
     const [one, other] = [
       newStore(),
-      createRedisStore({ url: redisUrl, keyPrefix: 'other:', commandTimeoutMs })
+      createRedisStore({ place: singleRedis(redisUrl), keyPrefix: 'other:', commandTimeoutMs })
     ]
     await expect(one.markOnce(key, 10)).resolves.toBe(true)
     await expect(other.markOnce(key, 10)).resolves.toBe(true)
@@ -177,7 +205,7 @@ describeWithRedis(`Redis store (${withRedis})`, () => {
 
   it('detects a silent connection, and answers in time meanwhile', async () => {
     const proxy = await startTcpProxy(redisUrl)
-    const store = createRedisStore({ url: proxy.url, keyPrefix, commandTimeoutMs: 1_000 })
+    const store = createRedisStore({ place: singleRedis(proxy.url), keyPrefix, commandTimeoutMs: 1_000 })
     const seen = recorder()
     const subscription = await store.subscribe('news', seen.handlers)
     await store.check()

@@ -19,9 +19,11 @@ export interface SharedStore {
   /**
    * Sends a message to the current subscribers of a channel.
    *
+   * @param patienceMs how long to try again where another server may take the place of a lost one; then the message may arrive
+   *   twice. Default 0: not at all
    * @throws SharedStoreUnavailable when it may not have been sent
    */
-  publish(channel: string, message: Uint8Array): Promise<void>
+  publish(channel: string, message: Uint8Array, patienceMs?: number): Promise<void>
 
   /**
    * Receives the messages of a channel, in the order in which they were sent, from before this resolves until closed.

@@ -1,13 +1,13 @@
 import type { Metrics } from '../metrics/index.js'
 import type { Lifecycle, Logger } from '@open-payments-server/runtime'
+import { redisPlaceOf, type RedisSettings } from '@open-payments-server/runtime/configuration'
 import type { Clock } from '@open-payments-server/value-types/clock'
 import { LIMIT_KINDS } from './counter.js'
 import { createRateLimits, type RateLimits } from './rate-limits.js'
 
 /** The settings of a service's limits. */
-export interface RateLimitSettings {
+export interface RateLimitSettings extends RedisSettings {
   readonly ENVIRONMENT: 'production' | 'development'
-  readonly REDIS_URL?: { reveal(): string } | undefined
   readonly TRUSTED_PROXIES?: number | string[] | undefined
   readonly RATE_LIMITS?: boolean | undefined
   readonly RATE_LIMIT_ADDRESS_REQUESTS: number
@@ -81,7 +81,7 @@ export async function openRateLimits(
       },
       'client-rows': { points: settings.RATE_LIMIT_CLIENT_ROWS, durationSeconds: ROWS_SECONDS }
     },
-    redisUrl: settings.REDIS_URL?.reveal(),
+    redisPlace: redisPlaceOf(settings),
     keyPrefix: `${service}:`,
     clock,
     logger,

@@ -1,4 +1,5 @@
 import type { Logger } from '@open-payments-server/runtime'
+import type { RedisPlace } from '@open-payments-server/shared-store'
 import type { Clock } from '@open-payments-server/value-types/clock'
 import { CommonRefusal } from '@open-payments-server/value-types/refusals'
 import { type AddressedRequest, type Answer, createAddressLimit } from './address-limit.js'
@@ -11,8 +12,8 @@ import { type Schedule, SharedCounts } from './shared-counts.js'
 /** How limits are counted. */
 export interface RateLimitsOptions {
   readonly limits: Readonly<Record<LimitKind, RateLimit>>
-  /** `redis://` or `rediss://`; undefined counts in this process alone. */
-  readonly redisUrl: string | undefined
+  /** Where Redis is; undefined counts in this process alone. */
+  readonly redisPlace: RedisPlace | undefined
   /** Prefix of every key in Redis, so that services count separately. */
   readonly keyPrefix: string
   readonly clock: Clock
@@ -67,9 +68,11 @@ export interface RateLimits {
 
 /** Creates the limits. Resolves when Redis, if configured, has answered or timed out: the limits apply either way. */
 export async function createRateLimits(options: RateLimitsOptions): Promise<RateLimits> {
-  const { redisUrl, limits, clock } = options
+  const { redisPlace, limits, clock } = options
   const shared =
-    redisUrl === undefined ? undefined : await SharedCounts.open({ schedule: runLater, ...options, redisUrl })
+    redisPlace === undefined
+      ? undefined
+      : await SharedCounts.open({ schedule: runLater, ...options, redisPlace })
   const kinds = LIMIT_KINDS.map((kind) => new LimitedKind(kind, limits[kind], shared))
 
   const count: RateLimits['count'] = (answer, keys) => {

@@ -1,7 +1,8 @@
 import type { Logger } from '@open-payments-server/runtime'
+import { type RedisClient, RedisClients, type RedisPlace, tagOf } from '@open-payments-server/shared-store'
 import type { Clock } from '@open-payments-server/value-types/clock'
 import { hashSecret } from '@open-payments-server/value-types/identifiers'
-import { Redis } from 'ioredis'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Window, WindowObserver } from './limited-kind.js'
 
 /** Maximum time before a count is sent to the other replicas, in milliseconds. */
@@ -14,8 +15,6 @@ const NEAR_SHARE = 0.8
 const KEYS_TOLD_MAX = 500
 /** Maximum time for Redis to answer, in milliseconds. After that the connection is closed; no request waits for it. */
 const ANSWER_TIMEOUT_MS = 1_000
-const FIRST_RETRY_MS = 50
-const LAST_RETRY_MS = 2_000
 
 /**
  * Adds the counts of one replica to the counts of all. A window that is new to Redis ends with that of the replica.
@@ -36,8 +35,15 @@ for i, key in ipairs(KEYS) do
 end
 return answer`
 
-interface CountingRedis extends Redis {
+type CountingRedis = RedisClient & {
   addCounts(keyCount: number, ...keysThenValues: (string | number)[]): Promise<number[]>
+}
+
+/** What is told of a window. */
+interface Told {
+  readonly window: Window
+  readonly count: number
+  readonly leftMs: number
 }
 
 /** Runs something later. */
@@ -45,7 +51,7 @@ export type Schedule = (run: () => void, delayMs: number) => void
 
 /** What keeping counts in step needs. */
 export interface SharedCountsOptions {
-  readonly redisUrl: string
+  readonly redisPlace: RedisPlace
   /** Prefix of every key in Redis. */
   readonly keyPrefix: string
   readonly clock: Clock
@@ -60,6 +66,7 @@ export interface SharedCountsOptions {
  */
 export class SharedCounts implements WindowObserver {
   readonly #options: SharedCountsOptions
+  readonly #clients: RedisClients
   readonly #redis: CountingRedis
   readonly #untold = new Set<Window>()
   #flushing: Promise<void> | undefined
@@ -70,20 +77,14 @@ export class SharedCounts implements WindowObserver {
 
   private constructor(options: SharedCountsOptions) {
     this.#options = options
-    const redis = new Redis(options.redisUrl, {
-      lazyConnect: true,
-      connectTimeout: ANSWER_TIMEOUT_MS,
-      commandTimeout: ANSWER_TIMEOUT_MS,
-      socketTimeout: ANSWER_TIMEOUT_MS,
-      enableOfflineQueue: false,
-      autoResendUnfulfilledCommands: false,
-      maxRetriesPerRequest: 0,
-      retryStrategy: (attempt) => Math.min(FIRST_RETRY_MS * 2 ** Math.min(attempt, 10), LAST_RETRY_MS)
-    })
+    this.#clients = new RedisClients(options.redisPlace, ANSWER_TIMEOUT_MS)
+    const redis = this.#clients.open().client
     redis.defineCommand('addCounts', { lua: ADD_COUNTS })
-    redis.on('error', (error: Error) => {
-      this.#tellOutage(error)
-    })
+    for (const event of ['error', 'node error']) {
+      redis.on(event, (error: Error) => {
+        this.#tellOutage(error)
+      })
+    }
     redis.on('ready', () => {
       if (this.#untold.size > 0) this.#plan(SOON_MS)
     })
@@ -93,8 +94,12 @@ export class SharedCounts implements WindowObserver {
   /** Connects. Resolves when Redis has answered, or timed out: counting works either way. */
   static async open(options: SharedCountsOptions): Promise<SharedCounts> {
     const counts = new SharedCounts(options)
-    // Its failure is the `error` event.
-    await counts.#redis.connect().catch(() => undefined)
+    const late = new AbortController()
+    // Its failure is the `error` event. While sentinels agree on no primary there is nothing to connect to.
+    const connected = counts.#redis.connect().catch(() => undefined)
+    const { signal } = late
+    await Promise.race([connected, delay(ANSWER_TIMEOUT_MS, undefined, { signal, ref: false })])
+    late.abort()
     return counts
   }
 
@@ -123,6 +128,7 @@ export class SharedCounts implements WindowObserver {
   async close(): Promise<void> {
     await this.flush()
     this.#redis.disconnect()
+    this.#clients.close()
   }
 
   #plan(delayMs: number): void {
@@ -145,9 +151,20 @@ export class SharedCounts implements WindowObserver {
   }
 
   async #flushSome(): Promise<void> {
-    const told = this.#takeUntold()
-    if (told.length === 0) return
-    const keys = told.map(({ window }) => this.#keyOf(window))
+    const { topology } = this.#options.redisPlace
+    // A call is answered by one server: in a cluster each has a part of the keys.
+    const parts = new Map<string, Told[]>()
+    for (const told of this.#takeUntold()) {
+      const tag = tagOf(told.window.key, topology)
+      const part = parts.get(tag) ?? []
+      part.push(told)
+      parts.set(tag, part)
+    }
+    await Promise.all([...parts].map(([tag, told]) => this.#send(tag, told)))
+  }
+
+  async #send(tag: string, told: readonly Told[]): Promise<void> {
+    const keys = told.map(({ window }) => `${this.#options.keyPrefix}${tag}${this.#nameOf(window)}`)
     const values = told.flatMap(({ count, leftMs }) => [count, leftMs])
     try {
       const answer = await this.#redis.addCounts(keys.length, ...keys, ...values)
@@ -163,9 +180,9 @@ export class SharedCounts implements WindowObserver {
     }
   }
 
-  #takeUntold(): { window: Window; count: number; leftMs: number }[] {
+  #takeUntold(): Told[] {
     const nowMs = this.#options.clock.now()
-    const taken = []
+    const taken: Told[] = []
     for (const window of this.#untold) {
       if (taken.length === KEYS_TOLD_MAX) break
       this.#untold.delete(window)
@@ -179,8 +196,8 @@ export class SharedCounts implements WindowObserver {
   }
 
   /** Callers stay private: Redis, which others may operate, contains only hashes. */
-  #keyOf({ limited, key }: Window): string {
-    return `${this.#options.keyPrefix}rate-limit:${limited.kind}:${hashSecret(key).toString('base64url')}`
+  #nameOf({ limited, key }: Window): string {
+    return `rate-limit:${limited.kind}:${hashSecret(key).toString('base64url')}`
   }
 
   #tellOutage(error: unknown): void {

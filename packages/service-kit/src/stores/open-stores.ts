@@ -5,6 +5,7 @@ import {
   type PoolOptions
 } from '@open-payments-server/database'
 import type { Lifecycle, Logger } from '@open-payments-server/runtime'
+import { redisPlaceOf, type RedisSettings } from '@open-payments-server/runtime/configuration'
 import type { Clock } from '@open-payments-server/value-types/clock'
 import { openSharedStore, type SharedStore } from '@open-payments-server/shared-store'
 import { DatabaseWatch, startDatabaseWatch } from './database-watch.js'
@@ -18,12 +19,11 @@ const SHARED_STORE_TIMEOUT_MS = 500
 
 /** What opening the stores of a service takes from its context. */
 export interface StoresContext {
-  readonly config: {
+  readonly config: RedisSettings & {
     readonly DATABASE_URL: { reveal(): string }
     readonly DATABASE_POOLER: PoolOptions['pooler']
     readonly DATABASE_DURABILITY?: PoolOptions['durability'] | undefined
     readonly DATABASE_CONNECTIONS_MAX: number
-    readonly REDIS_URL?: { reveal(): string } | undefined
     readonly SIGNATURE_FUTURE_MAX_SECONDS: number
   }
   readonly clock: Clock
@@ -82,7 +82,7 @@ export function openStores<Client extends { $disconnect(): Promise<void> }>(
   if (options.sharedStore !== undefined) return { ...opened, sharedStore: options.sharedStore }
 
   const sharedStore = openSharedStore({
-    url: config.REDIS_URL?.reveal(),
+    place: redisPlaceOf(config),
     service,
     commandTimeoutMs: SHARED_STORE_TIMEOUT_MS,
     aheadMaxSeconds: config.SIGNATURE_FUTURE_MAX_SECONDS,

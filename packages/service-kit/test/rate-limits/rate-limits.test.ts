@@ -39,7 +39,7 @@ const refused: LimitKind[] = []
 async function open(options: Partial<RateLimitsOptions> = {}): Promise<RateLimits> {
   const limits = await createRateLimits({
     limits: LIMITS,
-    redisUrl: undefined,
+    redisPlace: undefined,
     keyPrefix: 'test:',
     clock,
     logger: createLogger({ service: 'test', level: 'silent' }),

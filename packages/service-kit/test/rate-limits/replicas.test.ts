@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { createLogger, systemClock } from '@open-payments-server/runtime'
 import { Refusal } from '@open-payments-server/value-types/refusals'
 import { startTcpProxy, type TcpProxy } from '@open-payments-server/local-services'
+import { singleRedis } from '@open-payments-server/shared-store'
 import { Redis } from 'ioredis'
 import { createRateLimits, type RateLimits, type RateLimitsOptions } from '../../src/rate-limits/index.js'
 import { KEYS_MAX, LimitedKind } from '../../src/rate-limits/limited-kind.js'
@@ -35,7 +36,7 @@ async function open(options: Partial<RateLimitsOptions> = {}): Promise<RateLimit
       'site-rows': LIMIT,
       'client-rows': LIMIT
     },
-    redisUrl,
+    redisPlace: singleRedis(redisUrl),
     keyPrefix,
     clock: systemClock,
     logger: createLogger({ service: 'test', level: 'silent' }),
@@ -240,7 +241,7 @@ describeWithRedis('replicas that count together', () => {
   ] as const)(
     'go on by themselves when the way to Redis is %s: nobody is refused before the limit, nor let through beyond it',
     async (_what, disturb) => {
-      const limits = await open({ redisUrl: proxy.url })
+      const limits = await open({ redisPlace: singleRedis(proxy.url) })
       ask(limits, POINTS - 3)
       await limits.flush()
       await disturb()
@@ -253,7 +254,7 @@ describeWithRedis('replicas that count together', () => {
   it('enforce the limit without Redis, and send their counts when it is back', async () => {
     await proxy.refuse()
     const back = manualSchedule()
-    const limits = await open({ redisUrl: proxy.url, schedule: back.schedule })
+    const limits = await open({ redisPlace: singleRedis(proxy.url), schedule: back.schedule })
     expect(ask(limits, POINTS + 1)).toBe(POINTS)
     await limits.flush()
     expect(await countInRedis()).toEqual([])
@@ -268,7 +269,7 @@ describeWithRedis('replicas that count together', () => {
   })
 
   it('never send counts twice that Redis may have added', async () => {
-    const limits = await open({ redisUrl: proxy.url })
+    const limits = await open({ redisPlace: singleRedis(proxy.url) })
     proxy.loseAnswers()
     ask(limits, 2)
     await limits.flush()

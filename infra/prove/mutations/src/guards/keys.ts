@@ -65,6 +65,16 @@ export const KEY_GUARDS: readonly Mutation[] = [
     }
   },
   {
+    guard: 'a nonce whose mark another server of Redis may lack is refused',
+    file: 'packages/shared-store/src/redis-marks.ts',
+    text: 'elseif history and written and written ~= history then',
+    broken: 'elseif false then',
+    test: {
+      file: 'packages/shared-store/src/shared-store.test.ts',
+      title: 'refuses nonces from before the server came back with an older copy of its data'
+    }
+  },
+  {
     guard: 'hosts that never answer leave room for vouched-for hosts',
     file: 'packages/http-client/src/admission.ts',
     text: "  { standings: ['stranger'], max: REQUESTS_TO_STRANGERS_MAX },\n",

@@ -9,6 +9,9 @@ export const REVOCATIONS_CHANNEL = 'revocations'
 /** Maximum number of revocations in one message. */
 const TOGETHER_MAX = 100
 
+/** How long a failover of Redis is waited for, in milliseconds: whoever revokes gets an answer, not an error. */
+const FAILOVER_PATIENCE_MS = 5_000
+
 /** Revocations in one message, in order, as JSON. A replica that knows more kinds of them is not understood by this one. */
 const messageSchema = z.array(
   z.union([
@@ -33,7 +36,7 @@ export function createRevocationBus({
     itemsMax: TOGETHER_MAX,
     patienceMs: BATCH_PATIENCE_MS,
     async runBatch(events) {
-      await sharedStore.publish(REVOCATIONS_CHANNEL, encode(events))
+      await sharedStore.publish(REVOCATIONS_CHANNEL, encode(events), FAILOVER_PATIENCE_MS)
       return events.map(() => fulfilled(undefined))
     }
   })
