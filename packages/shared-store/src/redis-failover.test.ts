@@ -7,7 +7,8 @@ import {
   type RedisProcess,
   type RedisSentinels,
   startRedisCluster,
-  startRedisSentinels
+  startRedisSentinels,
+  startTcpProxy
 } from '@open-payments-server/local-services'
 import { SharedStoreUnavailable, type SharedStore } from './index.js'
 import type { RedisPlace } from './redis-place.js'
@@ -212,6 +213,28 @@ describeWithRedis(`a Redis that sentinels watch (${withRedis})`, () => {
       return answer
     })
     expect(answers).not.toContain(true)
+  })
+
+  it('counts no mark while most sentinels are out of reach, since its server may be a former primary', async () => {
+    keyPrefix = `test:${randomUUID()}:`
+    const proxies = await Promise.all(redis.urls.map((url) => startTcpProxy(url)))
+    const [first = '', ...others] = proxies.map(({ url }) => url)
+    const one = newStore({ ...place, urls: [first, ...others] })
+    const markNow = () => unlessUnavailable(randomUUID(), Math.floor(Date.now() / 1_000), one)
+    try {
+      await eventually(true, markNow)
+      proxies[0]?.hang()
+      await eventually(true, markNow)
+      proxies[1]?.hang()
+      await eventually(undefined, markNow)
+      expect(await markNow()).toBeUndefined()
+      // The server is in reach.
+      await expect(one.check()).resolves.toBeUndefined()
+      await Promise.all(proxies.map((proxy) => proxy.restore()))
+      await eventually(true, markNow)
+    } finally {
+      await Promise.all(proxies.map((proxy) => proxy.stop()))
+    }
   })
 
   it('accepts what is dated ahead once a replica has its mark, and does not hold up the rest', async () => {

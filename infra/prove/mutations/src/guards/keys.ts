@@ -75,6 +75,16 @@ export const KEY_GUARDS: readonly Mutation[] = [
     }
   },
   {
+    guard: 'a mark counts only where most sentinels say the primary is',
+    file: 'packages/shared-store/src/redis-connection.ts',
+    text: '      await this.#clients.confirm(address, leaseMs)\n',
+    broken: '      await Promise.resolve(leaseMs)\n',
+    test: {
+      file: 'packages/shared-store/src/redis-failover.test.ts',
+      title: 'counts no mark while most sentinels are out of reach, since its server may be a former primary'
+    }
+  },
+  {
     guard: 'hosts that never answer leave room for vouched-for hosts',
     file: 'packages/http-client/src/admission.ts',
     text: "  { standings: ['stranger'], max: REQUESTS_TO_STRANGERS_MAX },\n",
