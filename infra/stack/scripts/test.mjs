@@ -40,7 +40,7 @@ const longRuns = {
     environment: { ROLLOUT_TEST_REQUESTS: '20000', ROLLOUT_TEST_PRE_STOP_MS: '1000' }
   },
   failover: {
-    paths: ['infra/prove/faults/test/patroni.long.test.ts'],
+    paths: ['infra/prove/faults/test/patroni.long.test.ts', 'infra/prove/faults/test/redis-failover.test.ts'],
     environment: { FAILOVER_TEST_ROUNDS: '20' }
   },
   crash: {
