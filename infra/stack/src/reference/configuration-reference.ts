@@ -2,8 +2,11 @@ import { authServerSchema } from '@open-payments-server/auth-server/config'
 import { resourceServerSchema } from '@open-payments-server/resource-server/config'
 import { describeSettings, type SettingDescription } from '@open-payments-server/runtime/configuration'
 
+/** A setting, without what its value must look like. */
+type DocumentedSetting = Omit<SettingDescription, 'pattern'>
+
 /** Settings of the quick start, which reads them itself. */
-const STACK_SETTINGS: readonly SettingDescription[] = [
+const STACK_SETTINGS: readonly DocumentedSetting[] = [
   stackSetting('STACK_PORT_BASE', 'First of the ten ports that the quick start uses.', '5000', '4000'),
   stackSetting('STACK_DIRECTORY', 'Folder for all data of the quick start.', '/tmp/stack', '.local'),
   stackSetting(
@@ -44,11 +47,11 @@ export function configurationReference(): string {
   ].join('\n')
 }
 
-function section(title: string, settings: readonly SettingDescription[]): string[] {
+function section(title: string, settings: readonly DocumentedSetting[]): string[] {
   return [`## ${title}`, '', ...settings.map(line), '']
 }
 
-function line({ name, description, example, defaultValue, required, secret }: SettingDescription): string {
+function line({ name, description, example, defaultValue, required, secret }: DocumentedSetting): string {
   const marks = [required ? 'required' : undefined, secret ? 'secret' : undefined].filter(
     (mark) => mark !== undefined
   )
@@ -62,6 +65,6 @@ function stackSetting(
   description: string,
   example: string,
   defaultValue?: string
-): SettingDescription {
+): DocumentedSetting {
   return { name, description, example, defaultValue, required: false, secret: name.includes('DATABASE_URL') }
 }
