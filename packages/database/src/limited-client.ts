@@ -103,9 +103,8 @@ export class LimitedClient extends pg.Client {
   /** Starts waiting for an answer. */
   #expect(answer: Callback): Callback {
     const limitMs = this.#answerTimeoutMs
-    if (limitMs === undefined) return answer
     this.#unansweredCount += 1
-    this.#giveUpIn(limitMs)
+    if (limitMs !== undefined) this.#giveUpIn(limitMs)
     return (error, result) => {
       this.#unansweredCount -= 1
       answer(error ?? this.#localCommit, result)

@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { readServerState, UnfitServer } from './server-state.js'
+import { assertFit, readServerState } from './server-state.js'
 import { TracedClient } from './traced-client.js'
 
 /** How long a host is asked what it is, in milliseconds: shorter than a connection is waited for. */
@@ -40,9 +40,9 @@ export class Primary {
 async function findPrimary(urls: readonly string[]): Promise<string> {
   const asked = await Promise.allSettled(
     urls.map(async (url) => {
-      const { isPrimary, timeline = '' } = await ask(url)
-      if (!isPrimary) throw new UnfitServer('the database is a standby', '25006')
-      return { url, timeline }
+      const server = await ask(url)
+      assertFit(server, 'accept-loss')
+      return { url, timeline: server.timeline ?? '' }
     })
   )
   const primaries = asked.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))

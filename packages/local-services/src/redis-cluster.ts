@@ -18,6 +18,8 @@ export interface LocalRedisCluster {
   readonly nodes: readonly RedisProcess[]
   /** The nodes that are primaries, as the first one that answers has it. */
   primaries(): Promise<RedisProcess[]>
+  /** Resolves once another node has the place of a primary. */
+  replaced(primary: RedisProcess): Promise<void>
   /** Resolves once all nodes that run serve together, and every primary has its replica. */
   whole(): Promise<void>
   /** A replica of a primary. */
@@ -56,15 +58,20 @@ export async function startRedisCluster(options: RedisClusterOptions = {}): Prom
     if (node === undefined) throw new Error('there is no such node')
     return node
   }
+  const serving = async (): Promise<RedisProcess[]> =>
+    (await rows()).filter(([, , flags, , , , , , slots]) => isServing(flags, slots)).map(found)
   const [host = '', ...hosts] = nodes.map(({ port }) => `127.0.0.1:${String(port)}`)
   return {
     urls: [`redis://${host}`, ...hosts.map((other) => `redis://${other}`)],
     url: `redis://${[host, ...hosts].join(',')}`,
     nodes,
     whole: () => serves(nodes),
-    async primaries() {
-      return (await rows()).filter(([, , flags, , , , , , slots]) => isServing(flags, slots)).map(found)
-    },
+    primaries: serving,
+    replaced: (primary) =>
+      settled('another node is the primary', async () => {
+        const now = await serving()
+        return now.length === PRIMARIES && !now.includes(primary)
+      }),
     async replicaOf(primary) {
       const id = (await primary.ask('CLUSTER', 'MYID')).split('\r\n')[1]
       return found((await rows()).find((row) => row[3] === id))

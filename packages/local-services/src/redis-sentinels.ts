@@ -28,6 +28,8 @@ export interface RedisSentinels {
   readonly sentinels: readonly RedisProcess[]
   /** The server that most sentinels name. */
   primary(): Promise<RedisProcess>
+  /** Resolves once most sentinels name another one. */
+  replaced(primary: RedisProcess): Promise<void>
   /** Resolves once every sentinel knows all servers, and every replica follows the primary. */
   whole(): Promise<void>
   stop(): Promise<void>
@@ -69,8 +71,8 @@ export async function startRedisSentinels(options: RedisSentinelsOptions = {}): 
       startRedisProcess('sentinel', watching, { password: sentinelPassword })
     )
   )
-  const { primary, whole } = looking(servers, sentinels)
-  await whole()
+  const seen = looking(servers, sentinels)
+  await seen.whole()
   const start = `redis://${password === undefined ? '' : `:${password}@`}`
   const [host = '', ...hosts] = sentinels.map(({ port }) => `127.0.0.1:${String(port)}`)
   return {
@@ -80,8 +82,7 @@ export async function startRedisSentinels(options: RedisSentinelsOptions = {}): 
     name: NAME,
     servers,
     sentinels,
-    primary,
-    whole,
+    ...seen,
     async stop() {
       await Promise.all(sentinels.map((one) => one.stop()))
       await Promise.all(servers.map((one) => one.stop()))
@@ -93,7 +94,7 @@ export async function startRedisSentinels(options: RedisSentinelsOptions = {}): 
 function looking(
   servers: readonly RedisProcess[],
   sentinels: readonly RedisProcess[]
-): Pick<RedisSentinels, 'primary' | 'whole'> {
+): Pick<RedisSentinels, 'primary' | 'replaced' | 'whole'> {
   const primary = async (): Promise<RedisProcess> => {
     const named = await Promise.all(
       sentinels.map((one) => one.ask('SENTINEL', 'get-master-addr-by-name', NAME).catch(() => ''))
@@ -116,5 +117,7 @@ function looking(
       return answer.match(/state=online/g)?.length === REPLICAS
     })
   }
-  return { primary, whole }
+  const replaced = (former: RedisProcess): Promise<void> =>
+    settled('the sentinels name another primary', async () => (await primary()) !== former)
+  return { primary, replaced, whole }
 }

@@ -172,6 +172,27 @@ async function underLoad(place: RedisPlace, happening: () => Promise<void>): Pro
   expect(replayed).toEqual([])
 }
 
+type Lose = (primary: RedisProcess) => Promise<void>
+
+/** What happens to a primary, and how. */
+function waysToLose(
+  redis: () => Pick<RedisSentinels | LocalRedisCluster, 'replaced'>,
+  handOver: Lose
+): [what: string, lose: Lose][] {
+  return [
+    ['hands over', handOver],
+    [
+      'hangs, and comes back',
+      async (primary) => {
+        primary.freeze()
+        await redis().replaced(primary)
+        primary.thaw()
+      }
+    ],
+    ['is killed', (primary) => primary.kill()]
+  ]
+}
+
 afterEach(() => Promise.all(open.splice(0).map((store) => store.close())))
 
 describeWithRedis(`a Redis that sentinels watch (${withRedis})`, () => {
@@ -201,7 +222,7 @@ describeWithRedis(`a Redis that sentinels watch (${withRedis})`, () => {
     const createdSeconds = Math.floor(Date.now() / 1_000)
     await eventually(true, () => unlessUnavailable('used', createdSeconds, newStore(place)))
     expect(await redis.sentinels[0]?.ask('SENTINEL', 'FAILOVER', redis.name)).toContain('OK')
-    await anotherThan(primary)
+    await redis.replaced(primary)
     expect(await (await redis.primary()).ask('DEL', `${keyPrefix}used`)).toContain(':1')
 
     const one = newStore(place)
@@ -256,35 +277,22 @@ describeWithRedis(`a Redis that sentinels watch (${withRedis})`, () => {
     await eventually(true, () => unlessUnavailable(randomUUID(), aheadSeconds(), one))
   })
 
-  it.each<[string, (primary: RedisProcess) => Promise<void>]>([
-    [
-      'hands over',
+  it.each(
+    waysToLose(
+      () => redis,
       async () => {
         expect(await redis.sentinels[0]?.ask('SENTINEL', 'FAILOVER', redis.name)).toContain('OK')
       }
-    ],
-    [
-      'hangs, and comes back',
-      async (primary) => {
-        primary.freeze()
-        await anotherThan(primary)
-        primary.thaw()
-      }
-    ],
-    ['is killed', (primary) => primary.kill()]
-  ])('accepts no nonce twice when the primary %s, and messages arrive again', async (_how, fail) => {
+    )
+  )('accepts no nonce twice when the primary %s, and messages arrive again', async (_how, fail) => {
     keyPrefix = `test:${randomUUID()}:`
     await redis.whole()
     const primary = await redis.primary()
     await underLoad(place, async () => {
       await fail(primary)
-      await anotherThan(primary)
+      await redis.replaced(primary)
     })
   })
-
-  async function anotherThan(primary: RedisProcess): Promise<void> {
-    while ((await redis.primary().catch(() => primary)) === primary) await delay(20)
-  }
 })
 
 function placeOf({ urls, name, sentinelPassword }: RedisSentinels): RedisPlace {
@@ -301,38 +309,21 @@ describeWithRedis(`a Redis that is a cluster (${withRedis})`, () => {
   }, START_TIMEOUT_MS)
   afterAll(() => redis.stop())
 
-  it.each<[string, (primary: RedisProcess) => Promise<void>]>([
-    [
-      'hands over',
+  it.each(
+    waysToLose(
+      () => redis,
       async (primary) => {
         expect(await (await redis.replicaOf(primary)).ask('CLUSTER', 'FAILOVER')).toContain('OK')
       }
-    ],
-    [
-      'hangs, and comes back',
-      async (primary) => {
-        primary.freeze()
-        await anotherThan(primary)
-        primary.thaw()
-      }
-    ],
-    ['is killed', (primary) => primary.kill()]
-  ])('accepts no nonce twice when a primary %s, and messages arrive again', async (_how, fail) => {
+    )
+  )('accepts no nonce twice when a primary %s, and messages arrive again', async (_how, fail) => {
     keyPrefix = `test:${randomUUID()}:`
     await redis.whole()
     const [primary] = await redis.primaries()
     if (primary === undefined) throw new Error('there is no primary')
     await underLoad(place, async () => {
       await fail(primary)
-      await anotherThan(primary)
+      await redis.replaced(primary)
     })
   })
-
-  async function anotherThan(primary: RedisProcess): Promise<void> {
-    const hasAnother = async (): Promise<boolean> => {
-      const primaries = await redis.primaries()
-      return primaries.length === 3 && !primaries.includes(primary)
-    }
-    while (!(await hasAnother().catch(() => false))) await delay(20)
-  }
 })

@@ -5,7 +5,6 @@ import { type Settings, startSystem, type System } from '@open-payments-server/a
 import {
   isRedisInstalled,
   type LocalRedisCluster,
-  type RedisProcess,
   type RedisSentinels,
   startRedisCluster,
   startRedisSentinels
@@ -255,7 +254,7 @@ describeWithRedis('while sentinels put another Redis in the place of the primary
     const primary = await redis.primary()
     await failsOver(system, async () => {
       await primary.kill()
-      while ((await redis.primary().catch(() => primary)) === primary) await delay(20)
+      await redis.replaced(primary)
     })
   })
 })
@@ -278,15 +277,7 @@ describeWithRedis('while a cluster puts another Redis in the place of a primary'
     if (primary === undefined) throw new Error('there is no primary')
     await failsOver(system, async () => {
       await primary.kill()
-      await replaced(primary)
+      await redis.replaced(primary)
     })
   })
-
-  async function replaced(primary: RedisProcess): Promise<void> {
-    const isReplaced = async (): Promise<boolean> => {
-      const primaries = await redis.primaries()
-      return primaries.length === 3 && !primaries.includes(primary)
-    }
-    while (!(await isReplaced().catch(() => false))) await delay(20)
-  }
 })

@@ -3,7 +3,7 @@ import { access, chown, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { findFreePort } from '@open-payments-server/local-services'
+import { findFreePort, postgresUser } from '@open-payments-server/local-services'
 
 const run = promisify(execFile)
 
@@ -27,10 +27,10 @@ export interface DebianPostgres {
 export async function startDebianPostgres(): Promise<DebianPostgres | undefined> {
   if (!(await isThere(PROGRAMS))) return undefined
   const directory = await mkdtemp(join(tmpdir(), 'restore-trial-'))
-  const user = await owner()
+  const user = await postgresUser()
   const passwordPath = join(directory, 'password')
   await writeFile(passwordPath, PASSWORD)
-  if (user.uid !== undefined && user.gid !== undefined) {
+  if (user !== undefined) {
     for (const path of [directory, passwordPath]) await chown(path, user.uid, user.gid)
   }
   const data = join(directory, 'data')
@@ -68,13 +68,6 @@ export async function startDebianPostgres(): Promise<DebianPostgres | undefined>
       await rm(directory, { recursive: true, force: true })
     }
   }
-}
-
-/** PostgreSQL refuses to run as root. */
-async function owner(): Promise<{ uid?: number; gid?: number }> {
-  if (process.getuid?.() !== 0) return {}
-  const [uid, gid] = await Promise.all([run('id', ['-u', 'postgres']), run('id', ['-g', 'postgres'])])
-  return { uid: Number(uid.stdout), gid: Number(gid.stdout) }
 }
 
 function isThere(path: string): Promise<boolean> {

@@ -1,5 +1,4 @@
-/** Everything before the hosts, the hosts, and everything after them. */
-const REDIS_URL = /^(rediss?:\/\/(?:[^/?#]*@)?)([^/?#@]*)((?:[/?#].*)?)$/i
+import { splitHosts } from './split-hosts.js'
 
 /**
  * The URLs of the hosts of a Redis: `rediss://user:password@a:26379,b:26379` has two, with the same user and password.
@@ -7,10 +6,5 @@ const REDIS_URL = /^(rediss?:\/\/(?:[^/?#]*@)?)([^/?#@]*)((?:[/?#].*)?)$/i
  * @returns one URL for each host; undefined if the text is no such URL
  */
 export function splitRedisUrl(text: string): readonly [string, ...string[]] | undefined {
-  const [, start, hosts, end] = REDIS_URL.exec(text) ?? []
-  if (start === undefined || hosts === undefined || end === undefined) return undefined
-  const [first = '', ...others] = hosts.split(',')
-  if (others.length > 0 && [first, ...others].includes('')) return undefined
-  const urls = [first, ...others].map((host) => `${start}${host}${end}`) as [string, ...string[]]
-  return urls.every((url) => URL.canParse(url)) ? urls : undefined
+  return splitHosts(text, /^rediss?:/i)
 }

@@ -1,5 +1,6 @@
 import type { RedisSettings } from './redis-settings.js'
 import { splitRedisUrl } from './redis-url.js'
+import { isThisMachine } from './this-machine.js'
 
 const OF_SENTINELS = ['REDIS_SENTINEL_NAME', 'REDIS_SENTINEL_USERNAME', 'REDIS_SENTINEL_PASSWORD'] as const
 
@@ -35,15 +36,12 @@ export function findRedisContradictions(config: RedisSettings): string[] {
 }
 
 /** Whether Redis is reached in plain text; what sentinels and nodes of a cluster name may be anywhere. */
-export function isRedisPlain(
-  { REDIS_URL, REDIS_TOPOLOGY }: RedisSettings,
-  isLocal: (host: string) => boolean
-): boolean {
+export function isRedisPlain({ REDIS_URL, REDIS_TOPOLOGY }: RedisSettings): boolean {
   const urls = (REDIS_URL && splitRedisUrl(REDIS_URL.reveal())) ?? []
   return urls
     .map((url) => new URL(url))
     .some(
       ({ protocol, hostname }) =>
-        protocol !== 'rediss:' && (REDIS_TOPOLOGY !== 'single' || !isLocal(hostname))
+        protocol !== 'rediss:' && (REDIS_TOPOLOGY !== 'single' || !isThisMachine(hostname))
     )
 }

@@ -1,6 +1,7 @@
 import { splitDatabaseUrl } from './database-url.js'
 import type { RedisSettings } from './redis-settings.js'
 import type { Secret } from './secret.js'
+import { isThisMachine } from './this-machine.js'
 import { findRedisContradictions, isRedisPlain } from './unsafe-redis.js'
 
 /** The settings of every service that can be unsafe together. */
@@ -15,9 +16,9 @@ export interface GuardedSettings extends RedisSettings {
 }
 
 /**
- * Finds settings that no service may start with: replicas that share nothing, settings of Redis that contradict each other and, in production, URLs that are not https, stores
- * that are reached in plain text, gRPC reflection, limits that would count everyone behind a proxy as one, or nobody having decided
- * what is lost with the database.
+ * Finds settings that no service may start with: replicas that share nothing, settings of Redis that contradict each other and, in
+ * production, URLs that are not https, stores that are reached in plain text, gRPC reflection, limits that would count everyone behind
+ * a proxy as one, or nobody having decided what is lost with the database.
  *
  * @param publicUrls names of the settings with URLs to which browsers or clients are sent; unset ones are skipped
  * @returns one sentence per problem, for a ConfigurationError
@@ -55,20 +56,17 @@ export function findUnsafeSettings<Name extends string>(
   return problems
 }
 
-/** Hosts of this machine. */
-const LOCAL = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\]|)$/
-
 function findPlainStores(config: GuardedSettings): string[] {
   const databases = (splitDatabaseUrl(config.DATABASE_URL.reveal()) ?? []).map((url) => new URL(url))
   const isPlain = databases.some(
-    ({ hostname, searchParams }) => !LOCAL.test(hostname) && searchParams.get('sslmode') !== 'verify-full'
+    ({ hostname, searchParams }) => !isThisMachine(hostname) && searchParams.get('sslmode') !== 'verify-full'
   )
   const problems = isPlain
     ? [
         'DATABASE_URL: must end with sslmode=verify-full in production, unless the database is on this machine'
       ]
     : []
-  if (isRedisPlain(config, (host) => LOCAL.test(host))) {
+  if (isRedisPlain(config)) {
     problems.push('REDIS_URL: must be a rediss URL in production, unless Redis is one server on this machine')
   }
   return problems

@@ -1,8 +1,7 @@
-import type { Logger } from '@open-payments-server/runtime'
+import { type Logger, within } from '@open-payments-server/runtime'
 import { type RedisClient, RedisClients, type RedisPlace, tagOf } from '@open-payments-server/shared-store'
 import type { Clock } from '@open-payments-server/value-types/clock'
 import { hashSecret } from '@open-payments-server/value-types/identifiers'
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Window, WindowObserver } from './limited-kind.js'
 
 /** Maximum time before a count is sent to the other replicas, in milliseconds. */
@@ -94,12 +93,8 @@ export class SharedCounts implements WindowObserver {
   /** Connects. Resolves when Redis has answered, or timed out: counting works either way. */
   static async open(options: SharedCountsOptions): Promise<SharedCounts> {
     const counts = new SharedCounts(options)
-    const late = new AbortController()
     // Its failure is the `error` event. While sentinels agree on no primary there is nothing to connect to.
-    const connected = counts.#redis.connect().catch(() => undefined)
-    const { signal } = late
-    await Promise.race([connected, delay(ANSWER_TIMEOUT_MS, undefined, { signal, ref: false })])
-    late.abort()
+    await within(ANSWER_TIMEOUT_MS, 'Redis', counts.#redis.connect()).catch(() => undefined)
     return counts
   }
 

@@ -4,7 +4,6 @@ import { describe, it } from '@jest/globals'
 import { createLogger, systemClock } from '@open-payments-server/runtime'
 import {
   isRedisInstalled,
-  type RedisProcess,
   startRedisCluster,
   startRedisSentinels
 } from '@open-payments-server/local-services'
@@ -89,10 +88,7 @@ describeWithRedis(`rate limits (${hasRedis ? 'redis-server found' : 'no redis-se
       { topology: 'sentinel', urls: redis.urls, sentinel: { name: redis.name } },
       async () => {
         await primary.kill()
-        await eventually(
-          'another primary',
-          async () => (await redis.primary().catch(() => primary)) !== primary
-        )
+        await redis.replaced(primary)
       }
     )
     await redis.stop()
@@ -101,14 +97,10 @@ describeWithRedis(`rate limits (${hasRedis ? 'redis-server found' : 'no redis-se
   it('are shared before and after a cluster puts another server in the place of a primary', async () => {
     const redis = await startRedisCluster()
     const [primary] = await redis.primaries()
+    if (primary === undefined) throw new Error('there is no primary')
     await countThrough({ topology: 'cluster', urls: redis.urls }, async () => {
-      await primary?.kill()
-      await eventually('another primary', async () => {
-        const primaries: readonly (RedisProcess | undefined)[] = await redis
-          .primaries()
-          .catch(() => [primary])
-        return primaries.length === 3 && !primaries.includes(primary)
-      })
+      await primary.kill()
+      await redis.replaced(primary)
     })
     await redis.stop()
   })

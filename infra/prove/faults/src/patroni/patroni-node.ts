@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process'
 import { chown, readFile, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { startTcpProxy, type TcpProxy } from '@open-payments-server/local-services'
-import { findPostgresUser, makeFolder, Program, PROGRAMS } from './programs.js'
+import { postgresUser, startTcpProxy, type TcpProxy } from '@open-payments-server/local-services'
+import { makeFolder, Program, PROGRAMS } from './programs.js'
 
 /** What all nodes of a cluster have in common. */
 export interface ClusterSettings {
@@ -59,7 +59,7 @@ export class PatroniNode {
     // JSON is YAML.
     const text = JSON.stringify(configurationOf({ name, home, dataDirectory, ports, proxies, settings }))
     await writeFile(configuration, text, { mode: 0o600 })
-    const user = await findPostgresUser()
+    const user = await postgresUser()
     if (user !== undefined) await chown(configuration, user.uid, user.gid)
     return new PatroniNode(name, { configuration, dataDirectory }, proxies)
   }
@@ -192,7 +192,7 @@ function configurationOf(node: {
       listen: `127.0.0.1:${String(ports.postgres)}`,
       connect_address: hostOf(proxies.postgres),
       data_dir: node.dataDirectory,
-      bin_dir: '/usr/lib/postgresql/15/bin',
+      bin_dir: dirname(PROGRAMS.postgres),
       authentication: {
         superuser: { username: 'postgres', password },
         replication: { username: 'replicator', password }

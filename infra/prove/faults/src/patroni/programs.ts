@@ -1,7 +1,7 @@
 import { access, chown, constants, mkdir } from 'node:fs/promises'
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { promisify } from 'node:util'
+import { postgresUser } from '@open-payments-server/local-services'
 
 /** The programs that a cluster needs, where Debian's packages patroni, etcd-server, haproxy and postgresql-15 put them. */
 export const PROGRAMS = {
@@ -26,21 +26,9 @@ export async function assertInstalled(): Promise<void> {
   }
 }
 
-/** The user of PostgreSQL, which does not run as root; undefined where the tests do not. */
-export async function findPostgresUser(): Promise<
-  { readonly uid: number; readonly gid: number } | undefined
-> {
-  if (process.getuid?.() !== 0) return undefined
-  const [uid, gid] = await Promise.all(
-    ['-u', '-g'].map(async (option) => Number((await promisify(execFile)('id', [option, 'postgres'])).stdout))
-  )
-  if (uid === undefined || gid === undefined) throw new Error('the user postgres has no number')
-  return { uid, gid }
-}
-
 /** Makes a folder that belongs to PostgreSQL's user. */
 export async function makeFolder(path: string): Promise<string> {
-  const user = await findPostgresUser()
+  const user = await postgresUser()
   await mkdir(path, { mode: 0o700 })
   if (user !== undefined) await chown(path, user.uid, user.gid)
   return path
@@ -63,7 +51,7 @@ export class Program {
   }
 
   static async start(path: string, parameters: readonly string[]): Promise<Program> {
-    const user = await findPostgresUser()
+    const user = await postgresUser()
     const child = spawn(path, parameters, {
       cwd: '/',
       detached: true,
