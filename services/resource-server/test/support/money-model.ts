@@ -519,7 +519,8 @@ export class MoneyModel {
     const { incoming, value } = packet
     const receiver = this.receiver(incoming)
     const brings = receiver.owner === 'carol' ? (value * 9n) / 10n : value
-    if (brings === 0n) return ['R01']
+    // The peer wants one unit to arrive at least.
+    if (brings === 0n) return ['F99']
     const refusals = [
       ...(this.#isOpen(incoming) && this.#room(receiver) >= brings ? [] : ['F99']),
       ...(this.#isFrozenOwner(receiver.owner) ? ['T00'] : []),
