@@ -70,6 +70,11 @@ export class LimitedClient extends pg.Client {
     })
   }
 
+  /** Closes the connection at once: what it has not answered fails with the error. */
+  giveUp(error: Error): void {
+    this.connection.stream.destroy(error)
+  }
+
   #ask(query: Query, parameters: readonly unknown[]): unknown {
     const [first] = parameters
     if (isSubmittable(first)) return query(...parameters)
@@ -97,7 +102,7 @@ export class LimitedClient extends pg.Client {
   }): void => {
     if (code !== WARNING) return
     this.#localCommit = new LocalCommit(String(message))
-    this.connection.stream.destroy(this.#localCommit)
+    this.giveUp(this.#localCommit)
   }
 
   /** Starts waiting for an answer. */
@@ -131,7 +136,7 @@ export class LimitedClient extends pg.Client {
     if (this.#unansweredCount === 0) return
     const leftMs = this.#givenUpAtMs - performance.now()
     if (leftMs > 0) this.#setTimer(leftMs)
-    else this.connection.stream.destroy(new NoDatabaseAnswer())
+    else this.giveUp(new NoDatabaseAnswer())
   }
 }
 

@@ -4,6 +4,7 @@ import { splitDatabaseUrl } from '@open-payments-server/runtime/configuration'
 import type { ConnectionRules } from './limited-client.js'
 import { type HostChoice, Primary, PrimaryClient } from './primary.js'
 import { assertFit, type Durability, readServerState, type ServerState } from './server-state.js'
+import { Succession } from './succession.js'
 
 /**
  * How much longer than the server's own limit to wait for an answer before the connection counts as dead, in milliseconds.
@@ -67,6 +68,7 @@ export function createPool(options: PoolOptions): pg.Pool {
   const { durability = 'accept-loss' } = options
   const urls = splitDatabaseUrl(options.url) ?? [options.url]
   const primary = urls.length > 1 ? new Primary(urls) : undefined
+  const succession = new Succession()
   const config: pg.PoolConfig & ConnectionRules & HostChoice = {
     connectionString: urls[0],
     max: options.connectionsMax,
@@ -77,8 +79,17 @@ export function createPool(options: PoolOptions): pg.Pool {
     // eslint-disable-next-line @typescript-eslint/no-misused-promises -- pg-pool waits for it; its types do not say so
     onConnect: async (client) => {
       const server = await readServerState(client)
-      if (!server.isPrimary) primary?.forget()
-      assertFit(server, durability)
+      if (!(client instanceof PrimaryClient)) throw new Error('the pool made another client')
+      try {
+        assertFit(server, durability)
+        succession.add(client, server)
+      } catch (error) {
+        primary?.forget()
+        throw error
+      }
+      client.once('end', () => {
+        succession.remove(client)
+      })
       options.onConnected?.(server)
     },
     ...(options.pooler === 'transaction' ? {} : sessionOptions(options)),

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { type LocalPostgres, startPostgres } from '@open-payments-server/local-services'
+import { type LocalPostgres, startPostgres, startTcpProxy, type TcpProxy } from '@open-payments-server/local-services'
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import pg from 'pg'
 import { failureOf } from '../test/support/failure-of.js'
@@ -14,6 +14,8 @@ type Place = 'first' | 'second'
 
 let parent: string
 let servers: Record<Place, LocalPostgres>
+/** To the first one. */
+let network: TcpProxy
 /** Of both, the standby first. */
 let url: string
 let pool: pg.Pool
@@ -27,12 +29,14 @@ beforeAll(async () => {
   await promisify(execFile)('cp', ['-a', join(parent, 'first'), join(parent, 'second')])
   await writeFile(join(parent, 'second', 'cluster', 'data', 'standby.signal'), '')
   servers = { first: await start('first'), second: await start('second') }
-  const [{ host }, other] = [new URL(servers.second.url), new URL(servers.first.url)]
+  network = await startTcpProxy(servers.first.url)
+  const [{ host }, other] = [new URL(servers.second.url), new URL(network.url)]
   url = other.href.replace(other.host, `${host},${other.host}`) + '?target_session_attrs=read-write'
-  pool = openPool({ url })
+  pool = openPool({ url, connectTimeoutMs: 2_000 })
 }, 240_000)
 afterAll(async () => {
   await pool.end()
+  await network.stop()
   await Promise.all(Object.values(servers).map((server) => server.stop()))
   await rm(parent, { recursive: true })
 })
@@ -61,9 +65,10 @@ it('connections go to the primary, wherever it is named', async () => {
   expect(await reached()).toBe(portOf('first'))
 })
 
-it('they go to its successor once there is one, also when it comes back and does not know', async () => {
-  const lost = portOf('first')
-  await servers.first.crash()
+it('they go to the successor of one that was cut off, and those that it had are given up', async () => {
+  const client = await pool.connect()
+  network.hang()
+  const cutOff = failureOf(client.query('select 1'))
   let failure: unknown
   do failure = await failureOf(pool.query('select 1'))
   while (isUnavailable(failure) && !(failure instanceof AggregateError))
@@ -71,7 +76,10 @@ it('they go to its successor once there is one, also when it comes back and does
   expect(isUnavailable(failure)).toBe(true)
   await promote('second')
   expect(await reached()).toBe(portOf('second'))
-  servers.first = await start('first', lost)
+  expect(await cutOff).toMatchObject({ name: 'UnfitServer', code: '25006' })
+  client.release(true)
+  await network.restore()
+  expect(await reached()).toBe(portOf('second'))
   const later = openPool({ url })
   expect(await reached(later)).toBe(portOf('second'))
   await later.end()

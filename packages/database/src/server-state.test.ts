@@ -52,7 +52,9 @@ it('a server that waits for a standby is used, and one that no longer does only 
     }
   })
   const client = await pool.connect()
-  expect(states).toEqual([{ isPrimary: true, waitsForStandby: true, timeline: '00000001' }])
+  const { rows } = await administrator.query('select system_identifier from pg_control_system()')
+  const system = (rows as { system_identifier: string }[])[0]?.system_identifier
+  expect(states).toEqual([{ isPrimary: true, waitsForStandby: true, timeline: '00000001', system }])
   await setStandbys('')
   try {
     expect((await client.query('select 1 as one')).rows).toEqual([{ one: 1 }])

@@ -13,6 +13,8 @@ export interface ServerState {
   readonly isPrimary: boolean
   /** Whether it answers a commit only once a standby has it on its disk. */
   readonly waitsForStandby: boolean
+  /** Identifier of its system: a standby has that of its primary, and a copy by `pg_dump` or `pg_upgrade` another one. */
+  readonly system: string
   /** Timeline of its write-ahead log, which is another one after each promotion; undefined for a standby. */
   readonly timeline: string | undefined
 }
@@ -36,18 +38,21 @@ export async function readServerState(client: Pick<ClientBase, 'query'>): Promis
     is_primary: boolean
     waits_for_standby: boolean
     timeline: string | null
+    system: string
   }>(
     `select not pg_is_in_recovery() as is_primary,
             current_setting('synchronous_standby_names') <> ''
               and current_setting('synchronous_commit') in ('on', 'remote_apply') as waits_for_standby,
-            case when not pg_is_in_recovery() then left(pg_walfile_name(pg_current_wal_lsn()), 8) end as timeline`
+            case when not pg_is_in_recovery() then left(pg_walfile_name(pg_current_wal_lsn()), 8) end as timeline,
+            (select system_identifier::text from pg_control_system()) as system`
   )
   const [row] = rows
   if (row === undefined) throw new Error('a select of one row has none')
   return {
     isPrimary: row.is_primary,
     waitsForStandby: row.waits_for_standby,
-    timeline: row.timeline ?? undefined
+    timeline: row.timeline ?? undefined,
+    system: row.system
   }
 }
 

@@ -166,7 +166,7 @@ async function startEtcd(parent: string, url: string, peerPort: number): Promise
     ...['--name', 'only', '--data-dir', await makeFolder(join(parent, 'etcd'))],
     ...['--listen-client-urls', url, '--advertise-client-urls', url],
     ...['--listen-peer-urls', peerUrl, '--initial-advertise-peer-urls', peerUrl],
-    ...['--initial-cluster', `only=${peerUrl}`, '--logger', 'zap', '--log-level', 'error']
+    ...['--initial-cluster', `only=${peerUrl}`, '--enable-v2', '--logger', 'zap', '--log-level', 'error']
   ])
 }
 

@@ -168,7 +168,8 @@ function configurationOf(node: {
     name: node.name,
     log: { level: 'INFO' },
     restapi: { listen: `127.0.0.1:${String(ports.rest)}`, connect_address: hostOf(proxies.rest) },
-    etcd3: { hosts: [hostOf(proxies.etcd)] },
+    // Not `etcd3`: there, until 3.0.3, a primary that was frozen takes the lock of its successor away, and what that one committed is lost.
+    etcd: { host: hostOf(proxies.etcd) },
     bootstrap: {
       dcs: {
         ttl: ttlSeconds,
@@ -176,12 +177,15 @@ function configurationOf(node: {
         retry_timeout: loopSeconds,
         maximum_lag_on_failover: 1_048_576,
         synchronous_mode: true,
+        // Without it, one that was just promoted commits alone until Patroni has looked twice.
+        synchronous_mode_strict: true,
         postgresql: {
           use_pg_rewind: true,
           parameters: {
             max_connections: 100,
             synchronous_commit: 'on',
             wal_log_hints: 'on',
+            wal_retrieve_retry_interval: '500ms',
             wal_keep_size: '256MB'
           }
         }
