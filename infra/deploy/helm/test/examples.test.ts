@@ -21,7 +21,7 @@ const specOf = (objects: readonly KubernetesObject[], kind: string, name: string
   findObject(objects, kind, name).spec
 
 describe('the examples', () => {
-  it.each(['external-secrets.yaml', 'argo-cd.yaml', 'flux.yaml'])(
+  it.each(['external-secrets.yaml', 'argo-cd.yaml', 'flux.yaml', 'cloudnative-pg.yaml'])(
     'are known in every field: %s',
     async (name) => {
       const objects = await objectsOf(name)
@@ -111,6 +111,35 @@ describeWithEachHelm('the examples', (chart) => {
     const flux = specOf(await objectsOf('flux.yaml'), 'HelmRelease', 'open-payments') as { values: unknown }
     for (const given of [argo.source.helm.valuesObject, flux.values]) {
       expect(workloadsOf(await chart.objects(given))).toHaveLength(4)
+    }
+  })
+
+  it('have databases that the pods reach, and whose authority they know', async () => {
+    const databases = (await objectsOf('cloudnative-pg.yaml')).filter(({ kind }) => kind === 'Cluster')
+    const values = parse(await textOf('cloudnative-pg-values.yaml')) as object
+    const objects = await chart.objects(values, '--skip-tests')
+    expect(await schemaProblemsOf(objects)).toEqual([])
+    const policies = objects.filter(({ kind }) => kind === 'NetworkPolicy')
+    const egress = JSON.stringify(policies.map(({ spec }) => (spec as { egress?: unknown }).egress ?? []))
+    for (const { metadata, spec } of databases) {
+      expect(egress).toContain(metadata.name)
+      expect(spec).toMatchObject({
+        instances: 3,
+        postgresql: { synchronous: { number: 1 } },
+        certificates: { serverCASecret: 'database-authority' }
+      })
+    }
+    expect(databases.map(({ metadata }) => metadata.name)).toEqual([
+      'auth-server-database',
+      'resource-server-database'
+    ])
+    for (const { spec } of podsOf(objects).values()) {
+      // Not the key of the authority, which is in the same secret.
+      const items = [{ key: 'ca.crt', path: 'ca.crt' }]
+      expect(spec.volumes).toContainEqual({
+        name: 'authorities',
+        secret: { secretName: 'database-authority', defaultMode: 0o440, items }
+      })
     }
   })
 

@@ -9,6 +9,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
   'helm.toolkit.fluxcd.io': '@kubernetes-models/flux-cd',
   'kustomize.toolkit.fluxcd.io': '@kubernetes-models/flux-cd',
   'monitoring.coreos.com': '@kubernetes-models/prometheus-operator',
+  'postgresql.cnpg.io': '@kubernetes-models/cloudnative-pg',
   'source.toolkit.fluxcd.io': '@kubernetes-models/flux-cd'
 }
 /**

@@ -126,6 +126,10 @@ securityContext:
     secretName: {{ . | quote }}
     defaultMode: 288 # 0440
   {{- end }}
+    # Nothing else of it: the secret of an authority has its key, too.
+    items:
+      - key: {{ .root.Values.authorities.key | quote }}
+        path: {{ .root.Values.authorities.key | quote }}
 {{- end }}
 {{- with .service.extraVolumes }}
 {{ toYaml . }}
