@@ -1,4 +1,5 @@
 import { compilerOptions } from './infra/stack/scripts/compile.mjs'
+import { PROOFS } from './infra/stack/scripts/proofs.mjs'
 
 /** @type {import('jest').Config} */
 export default {
@@ -9,7 +10,8 @@ export default {
     '<rootDir>/.*/dist/',
     '<rootDir>/(.*/)?\\.local/',
     // Trials that only a long run makes: see infra/stack/scripts/test.mjs.
-    ...(process.env.LONG_RUN === undefined ? ['\\.long\\.test\\.ts$'] : [])
+    ...(process.env.LONG_RUN === undefined ? ['\\.long\\.test\\.ts$'] : []),
+    ...(process.env.WITHOUT_PROOFS === undefined ? [] : PROOFS)
   ],
   testEnvironment: '<rootDir>/infra/prove/jest/contract-environment.mjs',
   // Workspace packages resolve to their sources, so that tests need no build. Jest adds import or require itself.

@@ -1,12 +1,13 @@
 // `npm test`: prepares, then runs jest with whatever parameters it was given. Ends with jest's exit code; the last line
 // says how many tests passed, failed and were skipped.
 //
-// `--long <name>` runs one of the long runs instead: tests of `npm test` with many more repetitions or much more data,
-// and those that it leaves out (`*.long.test.ts`).
+// Without paths, these are all but the proofs, which `--proofs` runs. `--long <name>` runs one of the long runs: proofs with many more
+// repetitions or much more data, and trials that nothing else runs (`*.long.test.ts`).
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { prepare } from './prepare.mjs'
+import { PROOFS } from './proofs.mjs'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 
@@ -50,8 +51,13 @@ const longRuns = {
 }
 
 /** @returns the arguments of jest and the environment of its tests, for the parameters of this script */
-function readParameters([option, name, ...rest]) {
-  if (option !== '--long') return { parameters: process.argv.slice(2), environment: {} }
+function readParameters(given) {
+  const [option, name, ...rest] = given
+  if (option === '--proofs') return { parameters: [...PROOFS, ...given.slice(1)], environment: {} }
+  if (option !== '--long') {
+    const namesTests = given.some((parameter) => !parameter.startsWith('-'))
+    return { parameters: given, environment: namesTests ? {} : { WITHOUT_PROOFS: '1' } }
+  }
   const run = longRuns[name]
   if (run === undefined) throw new Error(`--long takes one of: ${Object.keys(longRuns).join(', ')}`)
   return { parameters: [...run.paths, ...rest], environment: { ...run.environment, LONG_RUN: name } }
