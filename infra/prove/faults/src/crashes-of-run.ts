@@ -11,12 +11,15 @@ export interface CrashRun<Crash> {
 }
 
 /**
- * Plans a run: a long one (`CRASH_TEST_ROUNDS`) crashes so often at every boundary, a short one once at a third of them, which is drawn anew
- * each time; `CRASH_TEST_SEED` repeats it.
+ * Plans a run: a long one (`CRASH_TEST_ROUNDS`) crashes so often at every boundary, or at those whose names match `CRASH_TEST_STEPS`; a short
+ * one once at a third of them, which is drawn anew each time; `CRASH_TEST_SEED` repeats it.
  */
-export function crashesOfRun<Crash>(crashes: readonly Crash[]): CrashRun<Crash> {
-  const rounds = process.env.CRASH_TEST_ROUNDS
-  if (rounds !== undefined) return { rounds: Number(rounds), crashes }
+export function crashesOfRun<Crash extends { readonly name: string }>(
+  crashes: readonly Crash[]
+): CrashRun<Crash> {
+  const { CRASH_TEST_ROUNDS: rounds, CRASH_TEST_STEPS: steps = '' } = process.env
+  if (rounds !== undefined)
+    return { rounds: Number(rounds), crashes: crashes.filter(({ name }) => new RegExp(steps).test(name)) }
   const random = randomSequence(seedOf('CRASH_TEST_SEED'))
   const drawn = new Set(
     crashes
