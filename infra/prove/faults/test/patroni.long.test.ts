@@ -120,6 +120,7 @@ describe.each([
           await delay(BACK_MS)
         })
         gaps.push(longestGapMs / 1_000)
+        if (longestGapMs > gapSeconds.worst * 1_000) console.log(cluster.output)
         expect(wrong).toEqual(new Set())
         expect(await loaded.wrongs()).toEqual([])
         expect((await scrapeMetrics(metricsPort)).at('open_payments_lost_payments_total')).toBe(0)

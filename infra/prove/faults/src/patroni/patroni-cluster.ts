@@ -123,7 +123,10 @@ export class PatroniCluster {
         )
       },
       WHOLE_WITHIN_MS
-    )
+    ).catch(async (error: unknown) => {
+      const members = JSON.stringify(await this.#members())
+      throw new Error(`the cluster is not whole: ${members}\n${this.output}`, { cause: error })
+    })
   }
 
   /** What its programs said last. */

@@ -169,7 +169,8 @@ function configurationOf(node: {
     log: { level: 'INFO' },
     restapi: { listen: `127.0.0.1:${String(ports.rest)}`, connect_address: hostOf(proxies.rest) },
     // Not `etcd3`: there, until 3.0.3, a primary that was frozen takes the lock of its successor away, and what that one committed is lost.
-    etcd: { host: hostOf(proxies.etcd) },
+    // Without `use_proxies` it would ask etcd for its own address, and go on where it was cut off from it.
+    etcd: { hosts: [hostOf(proxies.etcd)], use_proxies: true },
     bootstrap: {
       dcs: {
         ttl: ttlSeconds,
