@@ -10,12 +10,11 @@ import {
   type Settings,
   type SystemPlan
 } from '@open-payments-server/acceptance'
-import { findFreePort } from '@open-payments-server/local-services'
+import { findFreePort, NameServer } from '@open-payments-server/local-services'
 import { systemClock } from '@open-payments-server/runtime'
 import { scrapeMetrics } from '@open-payments-server/testing'
 import { Balancer } from './balancer.js'
 import { CountedRequests } from './counted-requests.js'
-import { NameServer } from './name-server.js'
 import { TcpBalancer } from './tcp-balancer.js'
 
 /** Options of a fleet. */
