@@ -1,12 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, it } from '@jest/globals'
-import { promiseWithResolvers } from './fixture.js'
 import type { NamedServer } from './names-fixture.js'
 
 // grpc-js reads this when it is loaded, and asks the system's resolver without it.
 process.env.GRPC_NODE_USE_ALTERNATIVE_RESOLVER = 'true'
 const { callUnary } = await import('../src/index.js')
-const { reserveRequest } = await import('./fixture.js')
+const { promiseWithResolvers, reserveRequest, reserveResponse } = await import('./fixture.js')
 const { NamedServers } = await import('./names-fixture.js')
 
 /** The least that there may be between two look-ups. */
@@ -68,9 +67,12 @@ describe('a channel whose name gets other addresses, while no connection ends', 
     const { servers, client, callUntil } = await startCalling()
     const started = promiseWithResolvers()
     const release = promiseWithResolvers()
+    let waits: Promise<void> | undefined
     const first = await servers.add(() => {
       started.resolve()
-      return release.promise
+      // The first call alone.
+      if (waits !== undefined) return Promise.resolve()
+      return (waits = release.promise)
     })
     servers.tell(first)
     const long = callUnary(client, 'reserve', reserveRequest('long'), {
@@ -84,7 +86,7 @@ describe('a channel whose name gets other addresses, while no connection ends', 
     // Longer than grpc-js keeps a connection that nobody uses any more: it closes such every 10 s.
     await delay(12_000)
     release.resolve()
-    await expect(long).resolves.toBeDefined()
+    expect(await long).toEqual(reserveResponse('long'))
     expect(first.asked.get('long')).toBe(1)
   })
 
