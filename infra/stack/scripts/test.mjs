@@ -40,6 +40,10 @@ const longRuns = {
     paths: ['infra/prove/rollouts/test/rollout.test.ts'],
     environment: { ROLLOUT_TEST_REQUESTS: '20000', ROLLOUT_TEST_PRE_STOP_MS: '1000' }
   },
+  away: {
+    paths: ['infra/prove/faults/test/auth-server-away.test.ts'],
+    environment: { AWAY_TEST_SECONDS: '30' }
+  },
   failover: {
     paths: ['infra/prove/faults/test/patroni.long.test.ts', 'infra/prove/faults/test/redis-failover.test.ts'],
     environment: { FAILOVER_TEST_ROUNDS: '20' }

@@ -1,6 +1,7 @@
 import { Channel, type ChannelCredentials, type Client, type ClientOptions, credentials } from '@grpc/grpc-js'
 import { PersistentChannel } from './persistent-channel.js'
 import { createChannelCredentials } from './tls-credentials.js'
+import { watchName } from './watched-names.js'
 import type { WatchedTlsFiles } from './watched-tls-files.js'
 
 /** Maximum number of retries of one call, whatever is requested. */
@@ -21,6 +22,12 @@ const KEEPALIVE: Partial<ClientOptions> = {
  * server that a client knows.
  */
 const LOOK_UP_PAUSE_MIN_MS = 1_000
+
+/**
+ * Time between two look-ups of a name while nothing happens. Name servers of clusters may answer what was true half a minute
+ * before: both together are less than a minute, within which a new server gets its share.
+ */
+const LOOK_UP_PAUSE_MS = 15_000
 
 /** Pause before the second attempt to connect. */
 const RECONNECT_BACKOFF_INITIAL_MS = 100
@@ -52,6 +59,11 @@ export interface ChannelOptions {
   readonly retriesMax: number
   /** Maximum size of a message. */
   readonly messageBytesMax: number
+  /**
+   * Time between two look-ups of the target's name, in milliseconds; default {@link LOOK_UP_PAUSE_MS}, at least
+   * {@link LOOK_UP_PAUSE_MIN_MS}. It is also looked up when a connection ends.
+   */
+  readonly lookUpPauseMs?: number | undefined
 }
 
 /** Settings of calls over a client. */
@@ -75,15 +87,16 @@ export function createClient<C extends Client>(
   constructor: ClientConstructor<C>,
   options: ChannelOptions
 ): C {
-  const { target, deadlineMs, retriesMax } = options
+  const { deadlineMs, retriesMax } = options
   if (!Number.isInteger(retriesMax) || retriesMax < 0 || retriesMax > RETRIES_MAX) {
     throw new RangeError(`retriesMax must be from 0 to ${String(RETRIES_MAX)}`)
   }
   const channelCredentials =
     options.tls === undefined ? credentials.createInsecure() : createChannelCredentials(options.tls)
+  const { target, options: ofName } = watchName(options.target, options.lookUpPauseMs ?? LOOK_UP_PAUSE_MS)
   const client = new constructor(target, channelCredentials, {
     channelOverride: new PersistentChannel(
-      () => new Channel(target, channelCredentials, transportOptions(options))
+      () => new Channel(target, channelCredentials, { ...transportOptions(options), ...ofName })
     )
   })
   settingsOfClients.set(client, { deadlineMs, retriesMax })

@@ -55,8 +55,7 @@ export interface GrpcServerOptions {
   readonly fileDescriptors: readonly Uint8Array[]
   readonly logger: Logger
   /**
-   * Age at which a connection is closed gracefully, so that clients resolve the addresses again and present their
-   * certificates anew. It varies by a tenth, so that not all close at once.
+   * Age at which a connection is closed gracefully, so that clients present their certificates anew. It varies by a tenth, so that not all close at once.
    */
   readonly connectionAgeMaxMs: number
   /**

@@ -1,4 +1,5 @@
 export { findFreePort, findFreePorts } from './free-port.js'
+export { NameServer } from './name-server.js'
 export { type LocalPgBouncer, startPgBouncer } from './pgbouncer.js'
 export { startPostgres, type LocalPostgres } from './postgres.js'
 export { startRedis } from './redis.js'

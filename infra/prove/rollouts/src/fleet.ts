@@ -10,18 +10,15 @@ import {
   type Settings,
   type SystemPlan
 } from '@open-payments-server/acceptance'
-import { findFreePort } from '@open-payments-server/local-services'
+import { findFreePort, NameServer } from '@open-payments-server/local-services'
 import { systemClock } from '@open-payments-server/runtime'
 import { scrapeMetrics } from '@open-payments-server/testing'
 import { Balancer } from './balancer.js'
 import { CountedRequests } from './counted-requests.js'
-import { NameServer } from './name-server.js'
 import { TcpBalancer } from './tcp-balancer.js'
 
 /** Options of a fleet. */
 export interface FleetOptions {
-  /** Additional settings of every auth server. */
-  readonly auth?: Settings
   /** Folder of the checkout whose builds run first, and whose migrations the databases have. */
   readonly root: string
   /** How long a replica keeps running without new requests before it is stopped, as with `preStop`, in milliseconds. */
@@ -93,7 +90,7 @@ export class Fleet {
     this.#preStopMs = preStopMs
   }
 
-  static async start({ root, preStopMs, auth = {} }: FleetOptions): Promise<Fleet> {
+  static async start({ root, preStopMs }: FleetOptions): Promise<Fleet> {
     const redisUrl = process.env.TEST_REDIS_URL
     if (redisUrl === undefined) throw new Error('replicas need Redis: TEST_REDIS_URL is not set')
     const names = await NameServer.start()
@@ -101,7 +98,7 @@ export class Fleet {
     const shared = { ...QUICK, REDIS_URL: redisUrl, METRICS_PORT: String(await findFreePort()) }
     const plan = await planSystem({
       root,
-      auth: { ...shared, ...QUICK_AUTH, ...auth },
+      auth: { ...shared, ...QUICK_AUTH },
       resource: { ...shared, ...QUICK_RESOURCE }
     })
     const front = await Front.start(plan, names, counted.clientAddress)
@@ -130,16 +127,17 @@ export class Fleet {
    * and is ready before an old one goes.
    *
    * @param root folder of the checkout whose build takes over
+   * @param preStopMs how long an old one goes on without new requests; default: as the fleet was started
    * @throws Error when one does not start, or does not stop as it should
    */
-  async roll(service: ServiceName, root: string): Promise<void> {
+  async roll(service: ServiceName, root: string, preStopMs = this.#preStopMs): Promise<void> {
     for (const old of [...this.#replicas[service]]) {
       const fresh = this.#front.createReplica(service, root)
       await fresh.start()
       const others = this.#replicas[service].filter((replica) => replica !== old)
       this.#replicas[service] = [...others, fresh]
       this.#front.announce(service, this.#replicas[service])
-      await delay(this.#preStopMs)
+      await delay(preStopMs)
       const exit = await old.stop()
       if (exit !== 'exit 0') throw new Error(`${service} stopped with ${exit}:\n${old.output}`)
     }
@@ -160,13 +158,13 @@ export class Fleet {
   /**
    * Sums of counters for each replica of a service, the one added last at the end.
    *
-   * @param series beginning of the series that are summed, such as `calls_total{kind="yes"}`
+   * @param series matches the series that are summed, such as `/^calls_total\{kind="yes"/`
    */
-  count(service: ServiceName, series: string): Promise<number[]> {
+  count(service: ServiceName, series: RegExp): Promise<number[]> {
     return Promise.all(
       this.#replicas[service].map(async ({ options: { host, settings } }) => {
         const { text } = await scrapeMetrics(Number(settings.METRICS_PORT), host)
-        const lines = text.split('\n').filter((line) => line.startsWith(series))
+        const lines = text.split('\n').filter((line) => series.test(line))
         return lines.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0)
       })
     )

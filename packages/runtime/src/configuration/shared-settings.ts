@@ -131,7 +131,7 @@ export function grpcListenerSettings(texts: { host: string; port: string }) {
       .wholeNumber(
         {
           description:
-            'Age at which a gRPC connection is closed gracefully, in seconds, give or take a tenth so that not all close together. Clients then resolve the addresses again, so a new replica gets calls within this time. Running calls may continue for at most 10 minutes.',
+            'Age at which a gRPC connection is closed gracefully, in seconds, give or take a tenth so that not all close together. Clients then present their certificates anew. Running calls may continue for at most 10 minutes.',
           example: '180'
         },
         { min: 1, max: 86_400 }
