@@ -194,6 +194,13 @@ export const resourceServerSchema = z.object({
       example: '{"keys":[{"kid":"provider-1","kty":"OKP","crv":"Ed25519","x":"…","d":"…"}]}'
     })
     .optional(),
+  WALLET_ADDRESS_BASE_URL: setting
+    .url({
+      description:
+        'URL below which wallet addresses are. Default: PUBLIC_URL. Several installations may have the same one, if whatever is in front of them [routes each wallet address to its own](scaling.md#split-by-wallet). Never change it: wallet addresses would have other URLs.',
+      example: 'https://wallet.example'
+    })
+    .optional(),
   WALLET_ADDRESS_PAGE_URL: setting
     .url({
       description:

@@ -63,6 +63,7 @@ describe('the start', () => {
     ['DATABASE_DURABILITY', { DATABASE_DURABILITY: undefined }],
     ['PUBLIC_URL', { PUBLIC_URL: 'http://wallet.example' }],
     ['AUTH_SERVER_URL', { AUTH_SERVER_URL: 'http://auth.example' }],
+    ['WALLET_ADDRESS_BASE_URL', { WALLET_ADDRESS_BASE_URL: 'http://wallet.example' }],
     ['WALLET_ADDRESS_PAGE_URL', { WALLET_ADDRESS_PAGE_URL: 'http://wallet.example/pay' }],
     ['GRPC_REFLECTION', { GRPC_REFLECTION: 'true' }],
     ['SHARED_SECRET_KEY', { SHARED_SECRET_KEY: 'a-long-random-text' }],

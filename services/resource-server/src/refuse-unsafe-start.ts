@@ -19,7 +19,12 @@ const SECONDS_PER_DAY = 86_400
  * @throws ConfigurationError saying what to change
  */
 export function refuseUnsafeStart(config: ResourceServerConfig): void {
-  const problems = findUnsafeSettings(config, ['PUBLIC_URL', 'AUTH_SERVER_URL', 'WALLET_ADDRESS_PAGE_URL'])
+  const problems = findUnsafeSettings(config, [
+    'PUBLIC_URL',
+    'AUTH_SERVER_URL',
+    'WALLET_ADDRESS_BASE_URL',
+    'WALLET_ADDRESS_PAGE_URL'
+  ])
   if (config.ENVIRONMENT === 'production') problems.push(...findWeakSecrets(resourceServerSchema, config))
   problems.push(...findUnsafeGrpcListener(config, ['GRPC_OPERATOR_CLIENTS']), ...findUnsafeConnection(config))
   if (!ILP_ADDRESS.test(config.ILP_ADDRESS)) {

@@ -174,7 +174,8 @@ describeWithEachHelm('the values', (chart) => {
     const { groups } = rule.spec as {
       groups: { interval?: string; rules: { annotations?: { runbook_url: string } }[] }[]
     }
-    expect(groups.flatMap(({ interval = [] }) => interval)).toEqual(['2m'])
+    // That of the budgets stays.
+    expect(groups.flatMap(({ interval = [] }) => interval)).toEqual(['2m', '2m', '3m'])
     const urls = groups.flatMap(({ rules }) =>
       rules.flatMap(({ annotations }) => annotations?.runbook_url ?? [])
     )

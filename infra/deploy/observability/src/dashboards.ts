@@ -87,14 +87,6 @@ const MONEY_STATS: readonly Panel[] = [
     thresholds: [1, 1]
   },
   {
-    title: 'Answered without error, 1 h',
-    description:
-      'Share of requests that were not answered with 5xx, health checks left out, in the worse of both services.',
-    kind: 'stat',
-    unit: 'percentunit',
-    queries: [line('1 - max(job:open_payments_http_errors:ratio_rate1h)', 'share')]
-  },
-  {
     title: 'Alerts',
     description: 'Alerts of Open Payments that fire now.',
     kind: 'stat',
@@ -106,8 +98,32 @@ const MONEY_STATS: readonly Panel[] = [
   }
 ]
 
+const SERVICE_LEVELS_ROW: Row = {
+  title: 'Service levels',
+  panels: [
+    {
+      title: 'Budget left',
+      description:
+        'What is left of the error budget of the last 30 days, by objective: 100 % if it was never missed, below 0 if more often than its target allows.',
+      kind: 'stat',
+      unit: 'percentunit',
+      queries: [line('objective:open_payments_budget_left:ratio30d', '{{objective}}')],
+      thresholds: [0.25, 0]
+    },
+    {
+      title: 'Budgets burn',
+      description:
+        'How many times as fast as its target allows each objective was missed in the last hour. Above 14.4 it alarms.',
+      kind: 'timeseries',
+      unit: 'short',
+      queries: [line('objective:open_payments_burn:rate1h', '{{objective}}')]
+    }
+  ]
+}
+
 const OVERVIEW_ROWS: readonly Row[] = [
   { title: 'Is money moving?', panels: MONEY_STATS },
+  SERVICE_LEVELS_ROW,
   {
     title: 'Payments and grants, per minute',
     panels: [
@@ -184,14 +200,6 @@ const OVERVIEW_ROWS: readonly Row[] = [
             `{{job}} ${quantile === '0.5' ? 'median' : '99 %'}`
           )
         )
-      },
-      {
-        title: 'Share of errors',
-        description:
-          'Share of requests that were answered with 5xx, over 5 minutes. The objective is below 0.1 %.',
-        kind: 'timeseries',
-        unit: 'percentunit',
-        queries: [line('job:open_payments_http_errors:ratio_rate5m', '{{job}}')]
       },
       {
         title: 'Lateness of the event loop',

@@ -16,7 +16,10 @@ export interface Panel {
   readonly kind: 'timeseries' | 'stat'
   readonly unit: Unit
   readonly queries: readonly Query[]
-  /** Thresholds from which it is orange, and red; without them it is always green. */
+  /**
+   * Thresholds from which it is orange, and red; below which it is, if the second one is the smaller one. Without them it is
+   * always green.
+   */
   readonly thresholds?: readonly [orange: number, red: number]
 }
 
@@ -85,16 +88,21 @@ function placeRows(rows: readonly Row[]): unknown[] {
   return placed
 }
 
+const GREEN = { color: 'green', value: null }
+
+/** Grafana's steps: each colour holds from its value on, the first one from below all. */
+function stepsOf([orange, red]: readonly [number, number]): readonly object[] {
+  if (red < orange) {
+    return [
+      { color: 'red', value: null },
+      { color: 'orange', value: red },
+      { color: 'green', value: orange }
+    ]
+  }
+  return [GREEN, { color: 'orange', value: orange }, { color: 'red', value: red }]
+}
+
 function toPanel({ kind, title, description, unit, queries, thresholds }: Panel): object {
-  const steps = [
-    { color: 'green', value: null },
-    ...(thresholds === undefined
-      ? []
-      : [
-          { color: 'orange', value: thresholds[0] },
-          { color: 'red', value: thresholds[1] }
-        ])
-  ]
   return {
     type: kind,
     title,
@@ -110,7 +118,7 @@ function toPanel({ kind, title, description, unit, queries, thresholds }: Panel)
       defaults: {
         unit,
         min: 0,
-        thresholds: { mode: 'absolute', steps },
+        thresholds: { mode: 'absolute', steps: thresholds === undefined ? [GREEN] : stepsOf(thresholds) },
         ...(kind === 'timeseries' ? { custom: { fillOpacity: 8, lineWidth: 1, showPoints: 'never' } } : {})
       },
       overrides: []

@@ -11,7 +11,7 @@ interface Rule {
   readonly alert?: string
   readonly record?: string
   readonly expr: string
-  readonly labels?: { readonly severity?: string }
+  readonly labels?: { readonly severity?: string; readonly objective?: string }
   readonly annotations?: Readonly<Record<string, string>>
 }
 interface WrittenPanel {
@@ -45,6 +45,8 @@ const OTHERS: Readonly<Record<string, readonly string[]>> = {
   kube_cronjob_status_last_schedule_time: ['namespace', 'cronjob'],
   kube_cronjob_status_last_successful_time: ['namespace', 'cronjob']
 }
+/** The recording rule that has the target of each objective. */
+const TARGET = 'objective:open_payments_target:ratio'
 const hasPromtool = spawnSync('promtool', ['--version']).status === 0
 if (!hasPromtool) console.log('skipped: promtool is not installed, so that rules are not evaluated')
 
@@ -70,7 +72,7 @@ beforeAll(async () => {
   ])
   known = new Map([
     ...Object.entries(OTHERS),
-    ...rules.flatMap(({ record }) => (record === undefined ? [] : [[record, []] as const])),
+    ...rules.flatMap(({ record }) => (record === undefined ? [] : [[record, ['objective']] as const])),
     ...documented
       .flat()
       .flatMap(({ name, type, labels }) =>
@@ -85,11 +87,17 @@ beforeAll(async () => {
   ])
 })
 
+/** @returns the target of an objective in percent, as exact as it is written */
+function readTargetPercent(expr: string): number {
+  const [, ratio] = /^vector\(([\d.]+)\)$/.exec(expr) ?? []
+  return Number((100 * Number(ratio)).toPrecision(6))
+}
+
 /** Metrics and labels in a query that nothing publishes. */
 function findUnknown(expr: string): string[] {
   const selectors = expr.matchAll(/\b([a-z_\d]+(?::\w+:\w+)?|ALERTS)(?:\{([^}]*)\})?(?=[[\s)<>=/*-]|$)/g)
   const found = [...selectors].filter(([, name = '']) =>
-    /^(open_|nodejs_|process_|kube_|job:|up$|ALERTS)/.test(name)
+    /^(open_|nodejs_|process_|kube_|objective:|up$|ALERTS)/.test(name)
   )
   if (found.length === 0) return [`no metric in ${expr}`]
   const names = found.map(([, name = '']) => name)
@@ -114,7 +122,29 @@ function findUnknown(expr: string): string[] {
 describe('the alerts', () => {
   it('ask for metrics and labels that are documented, and no others', () => {
     expect(alerts.length).toBeGreaterThan(15)
-    expect(rules.flatMap(({ expr }) => findUnknown(expr))).toEqual([])
+    const measured = rules.filter(({ record }) => record !== TARGET)
+    expect(measured.flatMap(({ expr }) => findUnknown(expr))).toEqual([])
+  })
+
+  it('have the objectives of the document, with its targets', async () => {
+    const page = await readFile(pathOf('../../../../docs/service-levels.md'), 'utf8')
+    const documented = [...page.matchAll(/^\| `([\w-]+)` .*\| (\d+(?:\.\d+)?) % +\|/gm)].map(
+      ([, objective, percent]) => [objective, Number(percent)]
+    )
+    const targets = rules
+      .filter(({ record }) => record === TARGET)
+      .map(({ expr, labels }) => [labels?.objective, readTargetPercent(expr)])
+    expect(documented).toEqual(targets)
+    const runbook = await readFile(`${RUNBOOKS}ErrorBudgetFast.md`, 'utf8')
+    const sections = [...runbook.matchAll(/^### (.*)$/gm)].flatMap(([, names = '']) => names.split(', '))
+    expect(sections.sort()).toEqual(targets.map(([objective]) => objective).sort())
+    for (const record of [
+      'objective:open_payments_measured:rate5m',
+      'objective:open_payments_missed:rate5m'
+    ]) {
+      const recorded = rules.filter((rule) => rule.record === record).map(({ labels }) => labels?.objective)
+      expect(recorded).toEqual(targets.map(([objective]) => objective))
+    }
   })
 
   it('each state severity, summary and runbook', () => {

@@ -159,10 +159,14 @@ function inTurn<Item>(items: readonly Item[]): () => Item {
 function createReach(plan: SystemPlan): (url: string) => string {
   const routes = [
     { origin: new URL(plan.authServerUrl).origin, port: inTurn(plan.authServers.map((one) => one.httpPort)) },
-    {
-      origin: new URL(plan.resourceServerUrl).origin,
-      port: inTurn(plan.resourceServers.map((one) => one.httpPort))
-    }
+    ...(plan.isBehindFront
+      ? []
+      : [
+          {
+            origin: new URL(plan.resourceServerUrl).origin,
+            port: inTurn(plan.resourceServers.map((one) => one.httpPort))
+          }
+        ])
   ]
   return (url) => {
     const target = new URL(url)

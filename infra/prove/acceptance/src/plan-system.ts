@@ -32,6 +32,8 @@ export interface PlanOptions {
   /** The same for the resource server's database alone; {@link postgresUrl} unless given. */
   readonly resourcePostgresUrl?: string
   readonly detours?: Detours
+  /** Where clients reach the resource server through something in front of it; default: straight at its own port. */
+  readonly frontUrl?: string
   /** Folder of the checkout whose migrations are applied; default: this one. */
   readonly root?: string
   /** Certificates for gRPC; without them it is plain text. */
@@ -43,6 +45,8 @@ export interface SystemPlan {
   /** The grant endpoint, as wallet addresses advertise it. */
   readonly authServerUrl: string
   readonly resourceServerUrl: string
+  /** Whether something is in front of the resource server that clients are to go through. */
+  readonly isBehindFront: boolean
   readonly identityProviderSecret: string
   readonly authDatabase: TestDatabase
   readonly resourceDatabase: TestDatabase
@@ -142,7 +146,7 @@ export async function planSystem(options: PlanOptions = {}): Promise<SystemPlan>
     grpcPort: takePort(),
     peerPort: takePort()
   }))
-  const resourceServerUrl = `http://localhost:${String(resourcePorts[0]?.httpPort)}`
+  const resourceServerUrl = options.frontUrl ?? `http://localhost:${String(resourcePorts[0]?.httpPort)}`
   const resourceSecrets = {
     SHARED_SECRET_KEY: randomBytes(24).toString('hex'),
     PEER_SECRET_KEY: randomBytes(24).toString('hex'),
@@ -178,6 +182,7 @@ export async function planSystem(options: PlanOptions = {}): Promise<SystemPlan>
   return {
     authServerUrl,
     resourceServerUrl,
+    isBehindFront: options.frontUrl !== undefined,
     identityProviderSecret,
     authDatabase,
     resourceDatabase,

@@ -46,7 +46,7 @@ export function createDomainPorts(
     >,
   overrides: ResourceServerOverrides
 ) {
-  const urls = createResourceUrls(config.PUBLIC_URL)
+  const urls = createResourceUrls(config.PUBLIC_URL, config.WALLET_ADDRESS_BASE_URL)
   const receivers = createReceiverDirectory({ database, urls })
   const paymentAddresses = createPaymentAddresses({
     ilpAddress: config.ILP_ADDRESS,

@@ -4,7 +4,7 @@ import { PATHLESS_WALLET_ADDRESS } from './wallet-address.js'
 /** Kinds of resources that have URLs, by the name of their collection. */
 export type Collection = 'incoming-payments' | 'outgoing-payments' | 'quotes'
 
-/** Builds and parses the URLs of everything served here, based on the configured public URL. */
+/** Builds and parses the URLs of everything served here, based on the configured URLs. */
 export interface ResourceUrls {
   /** The public URL, without a trailing slash. */
   readonly base: string
@@ -25,9 +25,14 @@ export function urnOf(id: string): string {
   return `urn:uuid:${id}`
 }
 
-/** Creates the {@link ResourceUrls} of a public URL. */
-export function createResourceUrls(publicUrl: string): ResourceUrls {
-  const base = publicUrl.replace(/\/+$/, '')
+/**
+ * Creates the {@link ResourceUrls} of a public URL.
+ *
+ * @param walletAddressBaseUrl URL below which wallet addresses are, where that is not the public URL
+ */
+export function createResourceUrls(publicUrl: string, walletAddressBaseUrl = publicUrl): ResourceUrls {
+  const base = withoutTrailingSlash(publicUrl)
+  const walletAddressBase = withoutTrailingSlash(walletAddressBaseUrl)
   const here = new URL(`${base}/`)
   return {
     base,
@@ -42,10 +47,15 @@ export function createResourceUrls(publicUrl: string): ResourceUrls {
       const id = url.startsWith(prefix) ? url.slice(prefix.length) : ''
       return isUuid(id) ? id : undefined
     },
-    ofWalletAddress: (path) => (path === PATHLESS_WALLET_ADDRESS ? base : `${base}${path}`),
+    ofWalletAddress: (path) =>
+      path === PATHLESS_WALLET_ADDRESS ? walletAddressBase : `${walletAddressBase}${path}`,
     walletAddressPathOf(url) {
-      if (url === base || url === `${base}/`) return PATHLESS_WALLET_ADDRESS
-      return url.startsWith(`${base}/`) ? url.slice(base.length) : undefined
+      if (url === walletAddressBase || url === `${walletAddressBase}/`) return PATHLESS_WALLET_ADDRESS
+      return url.startsWith(`${walletAddressBase}/`) ? url.slice(walletAddressBase.length) : undefined
     }
   }
+}
+
+function withoutTrailingSlash(url: string): string {
+  return url.replace(/\/+$/, '')
 }

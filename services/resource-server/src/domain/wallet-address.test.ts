@@ -83,4 +83,15 @@ describe('the URLs of a service', () => {
       expect(createResourceUrls('https://wallet.example').walletAddressPathOf(url)).toBeUndefined()
     }
   )
+
+  it('of wallet addresses may be below another one', () => {
+    const urls = createResourceUrls('https://b.wallet.example', 'https://wallet.example/')
+    expect(urls.ofWalletAddress('/alice')).toBe('https://wallet.example/alice')
+    expect(urls.ofWalletAddress('/.well-known/pay')).toBe('https://wallet.example')
+    expect(urls.walletAddressPathOf('https://wallet.example/alice')).toBe('/alice')
+    expect(urls.walletAddressPathOf('https://b.wallet.example/alice')).toBeUndefined()
+    expect(urls.base).toBe('https://b.wallet.example')
+    expect(urls.of('quotes', id)).toBe(`https://b.wallet.example/quotes/${id}`)
+    expect(urls.leadsHere(`https://wallet.example/incoming-payments/${id}`)).toBe(false)
+  })
 })
