@@ -36,6 +36,10 @@ const longRuns = {
     paths: ['infra/prove/growth/test/restore.long.test.ts'],
     environment: {}
   },
+  recovery: {
+    paths: ['infra/prove/growth/test/recovery.long.test.ts'],
+    environment: {}
+  },
   rollouts: {
     paths: ['infra/prove/rollouts/test/rollout.test.ts'],
     environment: { ROLLOUT_TEST_REQUESTS: '20000', ROLLOUT_TEST_PRE_STOP_MS: '1000' }

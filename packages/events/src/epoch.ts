@@ -1,4 +1,4 @@
-import { rawSql, sql } from '@open-payments-server/database'
+import { type RawQueries, rawSql, sql, Statement } from '@open-payments-server/database'
 
 /** How many numbers an epoch leaves out at least, should the clock be behind. */
 const LEFT_OUT = rawSql('1000000')
@@ -38,3 +38,20 @@ export const metTimeline = sql`
 /** Fragment, an expression: whether nobody has published on the timeline of the database yet. */
 export const isTimelineNew = sql`
   not exists (select 1 from event_epoch e join (${CURRENT_TIMELINE}) t using (system_identifier, timeline_id))`
+
+const READ_CHANGE = new Statement<{ readonly changed_at: Date | null }>(
+  'read-epoch-change',
+  sql`
+  select case when ${isTimelineNew} then now() when count(*) > 1 then max(began_at) end as changed_at from event_epoch`
+)
+
+/**
+ * When the database was first met on its newest timeline, in milliseconds since the Unix epoch, by its own clock: what was committed
+ * before may be lost. That is now if nobody has met it yet.
+ *
+ * @returns undefined for a database that was met on one timeline alone
+ */
+export async function readEpochChange(on: RawQueries): Promise<number | undefined> {
+  const [row] = await READ_CHANGE.rows(on, {})
+  return row?.changed_at?.getTime()
+}

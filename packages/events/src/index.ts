@@ -9,6 +9,7 @@ export {
   exampleOfEvent,
   jsonSchemaOfEvent
 } from './catalogue.js'
+export { readEpochChange } from './epoch.js'
 export { formatCursor, parseCursor } from './cursor.js'
 export {
   type CompleteEvents,

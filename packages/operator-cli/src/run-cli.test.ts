@@ -117,6 +117,8 @@ describe('help', () => {
     ['lost-payment'],
     ['lost-payment', 'list'],
     ['lost-payment', 'give-up'],
+    ['reservation'],
+    ['reservation', 'restore'],
     ['peer'],
     ['peer', 'create'],
     ['peer', 'list'],
@@ -782,6 +784,44 @@ describe('lost payments', () => {
     lose(1)
     expect((await run(['lost-payment', 'give-up', ...words])).status).toBe(1)
     expect(services.lostPayments).toHaveLength(1)
+  })
+})
+
+describe('reservations that the auth server lost', () => {
+  it('are recorded anew', async () => {
+    services.restored = { restoredCount: 55n, outcomeCount: 62n, refusedCount: 0n, refused: [] }
+    expect(await run(['reservation', 'restore'])).toEqual({
+      status: 0,
+      stdout: 'Recorded 55 reservations. 62 outcomes are delivered again.\n',
+      stderr: ''
+    })
+    expect(await json('reservation', 'restore')).toEqual({
+      restored: '55',
+      outcomes: '62',
+      refused: '0',
+      refusedPayments: []
+    })
+  })
+
+  it('are named, with exit status 1, where they are not', async () => {
+    const refused = Array.from({ length: 21 }, (_, index) => ({
+      paymentId: `01936000-0000-7000-8000-${String(index).padStart(12, '0')}`,
+      grantId: GRANT_ID,
+      walletAddress: 'http://localhost:4001/alice',
+      debitValue: '1050',
+      debitAsset: { code: 'USD', scale: 2 },
+      reason: 'The grant is unknown'
+    }))
+    services.restored = { restoredCount: 0n, outcomeCount: 0n, refusedCount: 1_021n, refused }
+    const { status, stdout, stderr } = await run(['reservation', 'restore'])
+    expect(status).toBe(1)
+    expect(stderr).toBe('')
+    expect(stdout).toContain('1021 payments are not counted under their grants:')
+    expect(stdout).toContain(
+      `  01936000-0000-7000-8000-000000000000 of grant ${GRANT_ID}, 10.50 USD from http://localhost:4001/alice: The grant is unknown`
+    )
+    expect(stdout.match(/The grant is unknown/g)).toHaveLength(20)
+    expect(stdout).toContain('and 1001 more')
   })
 })
 

@@ -21,6 +21,7 @@ import { paymentCommand } from './commands/payment.js'
 import { peerCommand } from './commands/peer.js'
 import { DifferencesFound, EXIT_DIFFERENCES } from './commands/peer-statements.js'
 import { webhookCommand } from './commands/webhook.js'
+import { reservationCommand, ReservationsRefused } from './commands/reservation.js'
 import { refundCommand } from './commands/refund.js'
 import { EXIT_AWAITING, OperatorAwaited, statusCommand } from './commands/status.js'
 import { walletAddressCommand } from './commands/wallet-address.js'
@@ -99,6 +100,7 @@ export async function runCli(words: readonly string[], surroundings: CliSurround
     if (error instanceof CommanderError) return error.exitCode
     if (error instanceof ViolationsFound) return EXIT_VIOLATIONS
     if (error instanceof DifferencesFound) return EXIT_DIFFERENCES
+    if (error instanceof ReservationsRefused) return EXIT_FAILED
     if (error instanceof OperatorAwaited) return EXIT_AWAITING
     const { json } = program.opts<{ json?: boolean }>()
     const explained = explain(error, wordsOfFields)
@@ -136,6 +138,7 @@ function createProgram(surroundings: CliSurroundings): Command {
     approvalRuleCommand(run),
     refundCommand(run),
     lostPaymentCommand(run),
+    reservationCommand(run),
     peerCommand(run),
     grantCommand(run),
     eventCommand(run),

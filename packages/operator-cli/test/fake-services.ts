@@ -41,6 +41,8 @@ export interface FakeServices {
   lostPayments: wallet.LostPayment[]
   /** How many ids each call was to give up. */
   readonly givenUpTogether: number[]
+  /** What the auth server is told anew of. */
+  restored: wallet.RestoreReservationsResponse
   /** What an audit answers. */
   checks: wallet.AuditCheck[]
   /** What the last audit was asked. */
@@ -80,6 +82,7 @@ export async function startFakeServices(
     peerEntries: new Map(),
     today: '2026-11-27',
     lostPayments: [],
+    restored: { restoredCount: 0n, outcomeCount: 0n, refusedCount: 0n, refused: [] },
     givenUpTogether: [],
     checks: [],
     auditRequest: undefined,
@@ -329,6 +332,7 @@ function walletService(state: State, { unary }: Handlers): wallet.WalletOperator
       state.lostPayments = state.lostPayments.filter((payment) => !lost.includes(payment))
       return { paymentIds: lost.map(({ paymentId }) => paymentId) }
     }),
+    restoreReservations: unary(async () => state.restored),
     audit: unary(async (request) => {
       state.auditRequest = request
       return { checks: state.checks }

@@ -106,7 +106,8 @@ it('a statement that changes something appends an event, or nobody needs to know
     'purge-grants': 'it ended, and that was told, or nobody decided',
     'purge-refusals': 'a refusal is told to its client alone',
     'purge-tokens': 'it was rotated, and that was told',
-    refuse: 'a refusal is told to its client alone'
+    refuse: 'a refusal is told to its client alone',
+    'restore-reservation': 'the resource server told of the payment'
   }
   /** The same, of writes by Prisma's models. */
   const silentModels: Readonly<Record<string, string>> = {

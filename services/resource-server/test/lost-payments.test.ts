@@ -90,6 +90,16 @@ describe('lost payments', () => {
     world.limits.reservations.clear()
   })
 
+  it('are not what was released before the change: the audit has nothing to name there', async () => {
+    await change(AGE_SECONDS + 30)
+    const [before, since] = [reserve(AGE_SECONDS + 40, 'released'), reserve(AGE_SECONDS + 20, 'released')]
+    expect((await list()).payments).toEqual([])
+    const named = await world.audit()
+    expect(named.some((violation) => violation.includes(before))).toBe(false)
+    expect(named.some((violation) => violation.includes(since))).toBe(true)
+    world.limits.reservations.clear()
+  })
+
   describe('giving them up', () => {
     it('is refused for what was reserved since, and for what is known', async () => {
       await change(AGE_SECONDS + 30)

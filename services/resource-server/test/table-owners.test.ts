@@ -143,6 +143,7 @@ it('a statement that changes something appends an event, or nobody needs to know
     'create-peer': 'the operator who does it knows',
     'create-quotes': 'its client has it in its hands; that it expires is told',
     deposit: 'the operator who does it knows; the receiver of a payment is told by its events',
+    'deliver-outcomes-again': 'that the auth server is told again is between the two services',
     'give-up-lost-payments': 'an id without a payment is known to nobody',
     'give-up-payment-id': 'an id without a payment is known to nobody',
     'give-up-payment-ids': 'an id without a payment is known to nobody',

@@ -12,6 +12,7 @@ export { type ConnectedSystem, connectToSystem, type TestClient } from './connec
 export { allSettled, amount, converged, createReceiver, eventually, pay } from './payments.js'
 export { createDestination, createPeer, PEER_NAME, peerSystems } from './peering.js'
 export { connectInRealTime, QUICK } from './process-system.js'
+export { type CommandOutput, runOperatorCli } from './run-operator-cli.js'
 export { planSystem, type PlanOptions, type Settings, type SystemPlan } from './plan-system.js'
 export type { ServiceName } from './service-name.js'
 export { decideUnknownPackets } from './unknown-packets.js'

@@ -21,6 +21,7 @@ import { introspectRpc } from '../grpc/introspection.js'
 import { auditLimitsRpc } from '../grpc/limits-audit.js'
 import { listOpenReservationsRpc, listReservationsRpc } from '../grpc/reservations.js'
 import { reserveRpc } from '../grpc/reserve.js'
+import { restoreRpc } from '../grpc/restore.js'
 import { watchRevocationsRpc } from '../grpc/revocation-watch.js'
 import { getSpentAmountsRpc } from '../grpc/spent-amounts.js'
 import type { Database } from '../modules/database.js'
@@ -90,7 +91,8 @@ function grantLimitsService(dependencies: GrpcDependencies): auth.GrantLimitsSer
     end: handlers.unary(answer(endRpc(dependencies))),
     getSpentAmounts: handlers.unary(answer(getSpentAmountsRpc(dependencies))),
     listOpenReservations: handlers.unary(answer(listOpenReservationsRpc(dependencies))),
-    listReservations: handlers.unary(answer(listReservationsRpc(dependencies)))
+    listReservations: handlers.unary(answer(listReservationsRpc(dependencies))),
+    restore: handlers.unary(answer(restoreRpc(dependencies)))
   }
 }
 

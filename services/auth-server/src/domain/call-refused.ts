@@ -12,6 +12,8 @@ export type CallRefusedBecause =
   | 'other-amounts'
   /** The reservation ended otherwise. */
   | 'ended-otherwise'
+  /** A reservation cannot be recorded anew. */
+  | 'not-restorable'
   /** The token is expired, rotated or revoked, or its grant has ended. */
   | 'inactive-token'
   /** Not every service could be told of a revocation, or a watcher may have missed one. */

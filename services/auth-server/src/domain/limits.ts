@@ -19,6 +19,22 @@ export interface PaymentContent {
   readonly requestHash: Buffer
 }
 
+/** A payment whose reservation the database lost. */
+export interface LostReservation {
+  /** Id of the payment (UUID). */
+  readonly paymentId: string
+  /** Id of the grant (UUID). */
+  readonly grantId: string
+  /** As it was reserved; the token is not known any more. */
+  readonly content: Omit<PaymentContent, 'tokenHash'>
+  /** See `contentHash`. */
+  readonly contentHash: Buffer
+  /** The instant that decides its interval, in milliseconds since the Unix epoch. */
+  readonly chargedAtMs: number
+  /** What the grant had spent in that interval when it was made, this payment included. */
+  readonly spent: { readonly spentDebitValue: bigint; readonly spentReceiveValue: bigint }
+}
+
 /** Where spent amounts are counted: an access item in one interval. */
 export interface Window {
   /** Id of the access item (UUID). */
@@ -62,7 +78,7 @@ export interface Coverage {
  */
 export function coverPayment(
   items: readonly GrantedAccessItem[],
-  payment: PaymentContent,
+  payment: Omit<PaymentContent, 'tokenHash'>,
   nowMs: number
 ): Coverage {
   const covering = items.filter((item) => coversCreation(item, payment.walletAddress))
@@ -92,7 +108,10 @@ export function coversCreation(item: GrantedAccessItem, walletAddress: string): 
 }
 
 /** The limits of an item that a payment cannot meet, whatever its amounts: those that name another receiver or asset. */
-export function unmetLimits({ limits }: GrantedAccessItem, payment: PaymentContent): readonly LimitName[] {
+export function unmetLimits(
+  { limits }: GrantedAccessItem,
+  payment: Omit<PaymentContent, 'tokenHash'>
+): readonly LimitName[] {
   const unmet: LimitName[] = []
   if (limits?.receiver !== undefined && limits.receiver !== payment.receiver) unmet.push('receiver')
   if (!allowsAsset(limits?.debitAmount, payment.debitAmount)) unmet.push('debitAmount')

@@ -9,6 +9,7 @@ export const CODES: Readonly<Record<CallRefusedBecause, status>> = {
   'different-request': status.ALREADY_EXISTS,
   'other-amounts': status.ABORTED,
   'ended-otherwise': status.FAILED_PRECONDITION,
+  'not-restorable': status.FAILED_PRECONDITION,
   'inactive-token': status.FAILED_PRECONDITION,
   untold: status.UNAVAILABLE
 }

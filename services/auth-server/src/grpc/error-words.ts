@@ -21,6 +21,11 @@ export const CALL_WORDS: Readonly<Record<CallRefusedBecause, ErrorWords>> = {
     meaning: 'The reservation ended otherwise: settled with other amounts, or released.',
     advice: 'Run `npm run cli -- audit`.'
   },
+  'not-restorable': {
+    meaning:
+      'A reservation cannot be recorded anew: the grant does not allow the payment, or has no room for it; it was charged after the database changed its timeline; or its id was released.',
+    advice: 'See [recovery](runbooks/Recovery.md).'
+  },
   'inactive-token': {
     meaning: 'The token is expired, rotated or revoked, or its grant has ended.',
     advice: 'Ask the client for an active one.'

@@ -96,6 +96,7 @@ function walletOperatorService(dependencies: GrpcDependencies): wallet.WalletOpe
     listRefunds: handlers.unary(answer(listRefundsRpc(dependencies))),
     listLostPayments: handlers.unary(answer(operator.listLostPaymentsRpc(dependencies))),
     giveUpLostPayments: handlers.unary(answer(operator.giveUpLostPaymentsRpc(dependencies))),
+    restoreReservations: handlers.unary(answer(operator.restoreReservationsRpc(dependencies))),
     audit: handlers.unary(answer(operator.auditRpc(dependencies)))
   }
 }

@@ -183,6 +183,36 @@ export type EndResult =
   /** It was already ended the other way. */
   | 'ended-otherwise'
 
+/** Maximum number of reservations that are recorded anew together. */
+export const RESTORED_MAX = 100
+
+/** The reservation of a payment here that the auth server's database lost: as it was answered when it was made. */
+export interface LostReservation {
+  /** Id (UUID). */
+  readonly paymentId: string
+  /** Id (UUID). */
+  readonly grantId: string
+  /** URL. */
+  readonly walletAddress: string
+  /** URL. */
+  readonly receiver: string
+  readonly debitAmount: Amount
+  readonly receiveAmount: Amount
+  /** SHA-256 of the client's request. */
+  readonly requestHash: Uint8Array
+  /** The instant that decided its interval, in milliseconds since the Unix epoch. */
+  readonly chargedAtMs: number
+  /** Amounts under the grant when it was made, this payment included. */
+  readonly spentDebitValue: bigint
+  readonly spentReceiveValue: bigint
+}
+
+/** The result of recording a reservation anew. */
+export type RestoreResult =
+  | { readonly kind: 'restored' }
+  /** The auth server says why not. */
+  | { readonly kind: 'refused'; readonly reason: string }
+
 /** A reservation, as the auth server stores it. */
 export interface Reservation {
   readonly paymentId: string
@@ -244,6 +274,8 @@ export interface GrantLimits {
     ends: readonly ReservationEnd[],
     options?: CallOptions
   ): Promise<readonly PromiseSettledResult<EndResult>[]>
+  /** Has reservations recorded anew, at most {@link RESTORED_MAX}. Returns the result of each, in order. */
+  restore(reservations: readonly LostReservation[], options?: CallOptions): Promise<readonly RestoreResult[]>
   /** What the grant of a token has spent; undefined when the token is not active. */
   getSpentAmounts(accessToken: string, options?: CallOptions): Promise<SpentAmounts | undefined>
   /** Reservations neither settled nor released, oldest first: a page of at most `pageSize` (1 to 1000). */

@@ -68,6 +68,8 @@ export class FakeGrantLimits {
   client = ''
   /** The clients that are frozen: URLs of their wallet addresses. */
   frozenClients: () => Iterable<string> = () => []
+  /** Why a reservation is not recorded anew, by payment id. */
+  readonly restoreRefusals = new Map<string, string>()
   /** The violations of its own audit. */
   auditViolations: string[] = []
   /** How often each was asked for, whether with others or alone. */
@@ -138,7 +140,10 @@ export class FakeGrantLimits {
             .slice(0, pageSize)
             .map((one) => toMessage(one, this.clientOf(one.accessToken) ?? this.client))
         }
-      })
+      }),
+      restore: handlers.unary(async ({ reservations }: auth.RestoreRequest) => ({
+        results: await each(reservations, async (lost) => this.#restore(lost))
+      }))
     }
     const counts = { windowCount: 0n, reservationCount: 0n }
     const operator = {
@@ -240,6 +245,36 @@ export class FakeGrantLimits {
     return limit !== undefined && spent + debit > limit
       ? auth.RefusalReason.REFUSAL_REASON_LIMIT_EXCEEDED
       : undefined
+  }
+
+  #restore(lost: auth.LostReservation): { $case: 'restored'; value: auth.Restored } {
+    const refusal = this.restoreRefusals.get(lost.paymentId)
+    if (refusal !== undefined) throw new RpcError({ code: status.FAILED_PRECONDITION, message: refusal })
+    const { paymentId, grantId, walletAddress, receiver, debitAmount, receiveAmount } = lost
+    const hash = contentHash(lost, grantId)
+    if (!this.reservations.has(paymentId)) {
+      this.reservations.set(paymentId, {
+        paymentId,
+        grantId,
+        content: hash.toString('hex'),
+        contentHash: hash,
+        accessToken: '',
+        walletAddress,
+        receiver,
+        state: 'open',
+        debitAmount,
+        receiveAmount,
+        debited: BigInt(debitAmount?.value ?? ''),
+        received: BigInt(receiveAmount?.value ?? ''),
+        createdAt: new Date(),
+        chargedAt: lost.chargeTime,
+        spent: {
+          spentDebitAmount: debitAmount && { ...debitAmount, value: lost.spentDebitValue },
+          spentReceiveAmount: receiveAmount && { ...receiveAmount, value: lost.spentReceiveValue }
+        }
+      })
+    }
+    return { $case: 'restored', value: {} }
   }
 
   #settle(paymentId: string, settlement: auth.Settlement): typeof ENDED {

@@ -6,6 +6,8 @@ const TOKENS = 'services/auth-server/src/modules/tokens/read.ts'
 const RESERVE_SERVICE = 'services/auth-server/src/features/reserve-limits/reserve-limits.ts'
 const END = 'services/auth-server/src/modules/limits/end.ts'
 const ENDS = 'services/auth-server/src/domain/ends.ts'
+const RESTORE = 'services/auth-server/src/modules/limits/restore.ts'
+const RESTORE_SERVICE = 'services/auth-server/src/features/restore-reservations/restore-reservations.ts'
 const INTERVALS = 'packages/value-types/src/intervals/repeating-interval.ts'
 
 const reserving = (title: string): TestReference => ({
@@ -20,6 +22,10 @@ const releasing = (title: string): TestReference => ({
   file: 'services/auth-server/src/features/end-reservations/release.test.ts',
   title
 })
+const restoring = (title: string): TestReference => ({
+  file: 'services/auth-server/src/features/restore-reservations/restore.test.ts',
+  title
+})
 const racing = (title: string): TestReference => ({
   file: 'services/auth-server/test/limit-races.test.ts',
   title
@@ -32,6 +38,20 @@ const together = (title: string): TestReference => ({
 
 /** Reservations stay within the limits of their grant, and each has one effect. */
 export const RESERVATION_GUARDS: readonly Mutation[] = [
+  {
+    guard: 'a reservation that is recorded anew stays within the limit',
+    file: RESTORE,
+    text: 'and w.spent_debit_value + excluded.spent_debit_value <= coalesce(w.limit_debit_value, ${LARGEST_VALUE})',
+    broken: '',
+    test: restoring('never counts beyond a limit')
+  },
+  {
+    guard: 'only what was charged before a change of timeline is recorded anew',
+    file: RESTORE_SERVICE,
+    text: 'changedAtMs !== undefined && reservation.chargedAtMs < changedAtMs',
+    broken: 'true',
+    test: restoring('refuses what was charged on the timeline that the database is on, which lost nothing')
+  },
   {
     guard: 'a recorded payment id takes no room and does not wait for any',
     file: RESERVE,

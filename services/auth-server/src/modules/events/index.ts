@@ -9,5 +9,6 @@ export {
   createPurgeOfEvents,
   type EventContent,
   publishEvents,
+  readEpochChange,
   type StoredEvent
 } from '@open-payments-server/events'

@@ -1,5 +1,8 @@
+import { placeholder, Statement } from '@open-payments-server/database'
+import { parseRepeatingInterval } from '@open-payments-server/value-types/intervals'
 import type { AccessItem, AccessType, Limits } from '../../domain/access.js'
-import { Prisma } from '../database.js'
+import type { GrantedAccessItem } from '../../domain/token-record.js'
+import { Prisma, type Queries } from '../database.js'
 import { restoreAmount } from '../restore-amount.js'
 
 /** An access item in the database: amounts in parts, their values as decimal strings. */
@@ -69,6 +72,35 @@ export function restoreAccessItem(stored: StoredAccessItem): AccessItem {
     ...(stored.identifier === null ? {} : { identifier: stored.identifier }),
     ...(Object.keys(limits).length === 0 ? {} : { limits })
   }
+}
+
+/** Converts an access item from the database, with its id. */
+export function restoreGrantedItem(stored: StoredAccessItem & { readonly id: string }): GrantedAccessItem {
+  const { limitInterval } = stored
+  const interval = limitInterval === null ? undefined : parseRepeatingInterval(limitInterval)
+  return { ...restoreAccessItem(stored), id: stored.id, interval }
+}
+
+const FIND_ACCESS = new Statement<{
+  readonly access: readonly (StoredAccessItem & { readonly id: string })[]
+}>(
+  'find-grant-access',
+  Prisma.sql`
+  select ${accessOf(Prisma.sql`g.id`)} as access from grant_request g where g.id = ${placeholder('grantId')}::uuid`
+)
+
+/**
+ * Reads what a grant allows, whatever its state.
+ *
+ * @param grantId its id (UUID)
+ * @returns undefined for an unknown grant
+ */
+export async function findAccess(
+  on: Queries,
+  grantId: string
+): Promise<readonly GrantedAccessItem[] | undefined> {
+  const [row] = await FIND_ACCESS.rows(on, { grantId })
+  return row?.access.map(restoreGrantedItem)
 }
 
 function withoutUndefined(limits: Limits): Limits {

@@ -2,7 +2,14 @@
  * Grants and what they allow (RFC 9635 §1.5, §2, §8): the tables `grant_request`, `access_item` and `grant_expiry`. Changes that
  * must happen together with other tables are provided as parts of a statement, which a use case composes.
  */
-export { accessOf, restoreAccessItem, storeAccessItem, type StoredAccessItem } from './access-items.js'
+export {
+  accessOf,
+  findAccess,
+  restoreAccessItem,
+  restoreGrantedItem,
+  storeAccessItem,
+  type StoredAccessItem
+} from './access-items.js'
 export { insertedGrants, type NewGrant, newGrantValues } from './begin.js'
 export {
   approvedGrants,

@@ -1,12 +1,5 @@
 import { bytesText, createLookup, placeholder, readBytes, Statement } from '@open-payments-server/database'
-import { parseRepeatingInterval } from '@open-payments-server/value-types/intervals'
-import type {
-  GrantedAccessItem,
-  IssuedToken,
-  ManagedToken,
-  TokenAccessReader,
-  TokenRecord
-} from '../../domain/token-record.js'
+import type { IssuedToken, ManagedToken, TokenAccessReader, TokenRecord } from '../../domain/token-record.js'
 import { Prisma, type Queries } from '../database.js'
 import {
   accessOf,
@@ -17,7 +10,7 @@ import {
   HOLDER_COLUMNS,
   IS_HOLDER_FROZEN,
   IS_ISSUED,
-  restoreAccessItem,
+  restoreGrantedItem,
   restoreHolder,
   type StoredAccessItem,
   type StoredHolder
@@ -129,12 +122,6 @@ function restoreToken(row: TokenRow): IssuedToken {
     access: { grantId: row.grantId, items: row.access.map(restoreGrantedItem) },
     consentedWalletAddress: row.consentedWalletAddress ?? undefined
   }
-}
-
-function restoreGrantedItem(stored: StoredAccessItem & { readonly id: string }): GrantedAccessItem {
-  const { limitInterval } = stored
-  const interval = limitInterval === null ? undefined : parseRepeatingInterval(limitInterval)
-  return { ...restoreAccessItem(stored), id: stored.id, interval }
 }
 
 interface ManagedRow extends StoredHolder {

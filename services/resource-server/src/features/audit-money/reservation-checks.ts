@@ -39,7 +39,7 @@ export async function checkReservations(dependencies: ReservationCheckDependenci
       lost.push(describeLost(lostPayment))
       continue
     }
-    if (findDisagreement(pair, olderThanMs) !== undefined) doubts.push(pair)
+    if (findDisagreement(pair, { olderThanMs, lossBoundMs }) !== undefined) doubts.push(pair)
     const { reservation, entry } = pair
     const isWaiting =
       entry?.outcome === null && entry.payment !== undefined && mayWait(entry.payment, dependencies)
@@ -49,7 +49,8 @@ export async function checkReservations(dependencies: ReservationCheckDependenci
       )
     }
   }
-  const disagreements = doubts.length === 0 ? [] : await lookAgain(doubts, olderThanMs, dependencies)
+  const disagreements =
+    doubts.length === 0 ? [] : await lookAgain(doubts, { olderThanMs, lossBoundMs }, dependencies)
   return [
     {
       invariant:
@@ -83,13 +84,19 @@ function openSinceMs(reservation: Reservation, entry: OutcomeEntry | undefined):
   return Math.max(reservation.createdAtMs, entry?.payment?.awaitedApprovalUntilMs ?? 0)
 }
 
-/**
- * The disagreement between the two, in words; undefined when they agree, or may agree soon.
- *
- * @param olderThanMs a reservation from before this time without a payment can no longer be one whose payment is just being
- *   persisted
- */
-function findDisagreement({ paymentId, reservation, entry }: Pair, olderThanMs: number): string | undefined {
+/** Instants in milliseconds since the Unix epoch. */
+interface Bounds {
+  /** A reservation from before without a payment can no longer be one whose payment is just being persisted. */
+  readonly olderThanMs: number
+  /** See {@link readLossBound}. */
+  readonly lossBoundMs: number
+}
+
+/** The disagreement between the two, in words; undefined when they agree, or may agree soon. */
+function findDisagreement(
+  { paymentId, reservation, entry }: Pair,
+  { olderThanMs, lossBoundMs }: Bounds
+): string | undefined {
   const here = entry === undefined ? 'nothing' : describeEntry(entry)
   const there = reservation === undefined ? 'nothing' : describeReservation(reservation)
   const told = `payment ${paymentId}: here ${here}, at the auth server ${there}`
@@ -99,16 +106,22 @@ function findDisagreement({ paymentId, reservation, entry }: Pair, olderThanMs: 
   }
   if (entry === undefined) {
     const inFlight = reservation.state === 'open' && reservation.createdAtMs >= olderThanMs
-    return inFlight || reservation.state === 'refused' ? undefined : told
+    // The database lost what is known here of an id under which nothing was spent: there is nothing to decide.
+    const lostWithNothing = reservation.state === 'released' && reservation.createdAtMs < lossBoundMs
+    return inFlight || lostWithNothing || reservation.state === 'refused' ? undefined : told
   }
   const differing = entry.payment === undefined ? [] : findDifferences(reservation, entry.payment)
   if (differing.length > 0) return `payment ${paymentId}: ${differing.join('; ')}`
   return agrees(reservation, entry) ? undefined : told
 }
 
-/** How a payment differs from its reservation, in words. A refusal does not say what it refused. */
+/**
+ * How a payment differs from its reservation, in words. A refusal does not say what it refused, and neither does the release of a
+ * payment whose reservation the auth server lost.
+ */
 function findDifferences(reservation: Reservation, payment: PersistedPayment): string[] {
-  if (reservation.state === 'refused') return []
+  const { state, contentHash: content } = reservation
+  if (state === 'refused' || (state === 'released' && content === undefined)) return []
   return Object.entries({
     grant: [payment.grantId, reservation.grantId],
     client: [payment.client, reservation.client],
@@ -160,13 +173,13 @@ function agrees(reservation: Reservation, entry: OutcomeEntry): boolean {
 
 async function lookAgain(
   doubts: readonly Pair[],
-  olderThanMs: number,
+  bounds: Bounds,
   dependencies: PairDependencies
 ): Promise<string[]> {
   await delay(DOUBT_MS)
   const violations: string[] = []
   for (const { paymentId } of doubts.slice(0, DOUBTS_MAX)) {
-    const disagreement = findDisagreement(await readPair(paymentId, dependencies), olderThanMs)
+    const disagreement = findDisagreement(await readPair(paymentId, dependencies), bounds)
     if (disagreement !== undefined) violations.push(disagreement)
   }
   const unseen = doubts.length - DOUBTS_MAX

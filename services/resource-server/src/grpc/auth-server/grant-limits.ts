@@ -22,6 +22,7 @@ import type {
   EndResult,
   GrantLimits,
   LimitName,
+  LostReservation,
   RefusalReason,
   RefusingItem,
   Remaining,
@@ -29,6 +30,7 @@ import type {
   ReservationEnd,
   ReserveResult,
   ReservationRequest,
+  RestoreResult,
   SpentAmounts
 } from '../../domain/ports.js'
 import { failureOf, fromAmountMessage, toAmountMessage } from './messages.js'
@@ -55,6 +57,11 @@ export function createGrantLimits(client: Client, options: GrantLimitsOptions): 
   return {
     reserve: createReserve(call, options),
     end: createEnd(call),
+    restore: (lost, callOptions) =>
+      answerOf(async () => {
+        const { results } = await call('restore', { reservations: lost.map(toLost) }, callOptions)
+        return lost.map((_one, index) => fromRestore(results[index]))
+      }),
     getSpentAmounts: (accessToken, callOptions) =>
       answerOf(async () => fromSpent(await call('getSpentAmounts', { accessToken }, callOptions)), INACTIVE),
     listOpenReservations: ({ pageToken = '', ...query }, callOptions) =>
@@ -254,6 +261,30 @@ function fromEnd(answer: auth.EndResult | undefined): ItemResult<EndResult> {
       return failed(result.value, END_REFUSALS)
     case undefined:
       return rejected(new Error('the auth server answered the end of a reservation without a result'))
+  }
+}
+
+function toLost({ chargedAtMs, requestHash, ...lost }: LostReservation): auth.LostReservation {
+  return {
+    ...lost,
+    debitAmount: toAmountMessage(lost.debitAmount),
+    receiveAmount: toAmountMessage(lost.receiveAmount),
+    requestHash: Buffer.from(requestHash),
+    chargeTime: new Date(chargedAtMs),
+    spentDebitValue: lost.spentDebitValue.toString(),
+    spentReceiveValue: lost.spentReceiveValue.toString()
+  }
+}
+
+function fromRestore(answer: auth.RestoreResult | undefined): RestoreResult {
+  const result = answer?.result
+  switch (result?.$case) {
+    case 'restored':
+      return { kind: 'restored' }
+    case 'failure':
+      return { kind: 'refused', reason: result.value.message }
+    case undefined:
+      throw new Error('the auth server answered a reservation without a result')
   }
 }
 

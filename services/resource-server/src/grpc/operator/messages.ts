@@ -3,6 +3,7 @@ import type { Freeze } from '../../domain/freeze.js'
 import type { Reservation } from '../../domain/ports.js'
 import type { Refund } from '../../domain/refund.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
+import type { RefusedReservation } from '../../features/audit-money/restore-reservations.js'
 import type { OperatedAccount } from '../../features/operate-wallets/accounts.js'
 import type { OperatedPayment } from '../../features/operate-wallets/payments.js'
 import type { OperatedWalletAddress } from '../../features/operate-wallets/wallet-addresses.js'
@@ -95,4 +96,10 @@ export function toLostPaymentMessage(lost: Reservation): wallet.LostPayment {
     receiveAsset: receiveAmount?.asset,
     createTime: new Date(lost.createdAtMs)
   }
+}
+
+/** A payment whose reservation the auth server did not record, on the wire. */
+export function toRefusedReservationMessage(refused: RefusedReservation): wallet.RefusedReservation {
+  const { debitAmount, ...named } = refused
+  return { ...named, debitValue: debitAmount.value.toString(), debitAsset: debitAmount.asset }
 }

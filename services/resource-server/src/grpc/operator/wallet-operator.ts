@@ -18,6 +18,10 @@ import {
   listLostPayments,
   type LossDependencies
 } from '../../features/audit-money/lost-payments.js'
+import {
+  restoreReservations,
+  type RestoreReservationsDependencies
+} from '../../features/audit-money/restore-reservations.js'
 import { createAccount, listAccounts } from '../../features/operate-wallets/accounts.js'
 import { createAsset, listAssets } from '../../features/operate-wallets/assets.js'
 import { addClientKey, revokeClientKey } from '../../features/operate-wallets/client-keys.js'
@@ -35,6 +39,7 @@ import {
   toAccountMessage,
   toLostPaymentMessage,
   toPaymentMessage,
+  toRefusedReservationMessage,
   toWalletAddressMessage
 } from './messages.js'
 
@@ -201,6 +206,21 @@ export function giveUpLostPaymentsRpc(
   return async ({ paymentIds }) => ({
     paymentIds: [...(await giveUpLostPayments(paymentIds, dependencies))]
   })
+}
+
+/** `WalletOperatorService.RestoreReservations`. */
+export function restoreReservationsRpc(
+  dependencies: RestoreReservationsDependencies
+): UnaryHandler<wallet.RestoreReservationsRequest, wallet.RestoreReservationsResponse> {
+  return async () => {
+    const { restoredCount, outcomeCount, refusedCount, refused } = await restoreReservations(dependencies)
+    return {
+      restoredCount: BigInt(restoredCount),
+      outcomeCount: BigInt(outcomeCount),
+      refusedCount: BigInt(refusedCount),
+      refused: refused.map(toRefusedReservationMessage)
+    }
+  }
 }
 
 /** `WalletOperatorService.Audit`. */

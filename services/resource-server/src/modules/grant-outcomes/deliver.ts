@@ -99,3 +99,24 @@ export async function postpone(
               join grant_reservation locked using (payment_id) order by payment_id for no key update of locked) f
      where r.payment_id = f.payment_id`)
 }
+
+/** Locks are taken in the order of ids, like by {@link ACKNOWLEDGE}, to avoid deadlocks. */
+const DELIVER_AGAIN = new Statement<{ payment_id: string }>(
+  'deliver-outcomes-again',
+  Prisma.sql`
+  update grant_reservation r set delivered_at = null, attempts = 0, next_attempt_at = now()
+    from (select payment_id from grant_reservation
+           where payment_id = any(${placeholder('ids')}::uuid[]) and outcome is not null
+           order by payment_id for no key update) again
+   where r.payment_id = again.payment_id and r.payment_id = any(${placeholder('ids')}::uuid[])
+  returning r.payment_id`
+)
+
+/**
+ * Makes outcomes due again, whether the auth server acknowledged them or not. Delivering one twice has the same effect as once.
+ *
+ * @returns the number of those that are determined: a pending payment has none yet
+ */
+export async function deliverAgain(on: Queries, paymentIds: readonly string[]): Promise<number> {
+  return (await DELIVER_AGAIN.rows(on, { ids: paymentIds })).length
+}
