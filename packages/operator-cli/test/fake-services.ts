@@ -487,6 +487,7 @@ function grantService(state: State, { unary }: Handlers): auth.GrantOperatorServ
       client: auth.OperatedClient.fromPartial({ client: { walletAddress } })
     })),
     listFrozenClients: unary(async () => ({ clients: [], nextPageToken: '' })),
+    getConsentRecord: unary(async () => ({ consentRecord: undefined })),
     revokeGrant: unary(async ({ grantId }) => {
       const grant = state.grants.find((candidate) => candidate.grantId === grantId)
       if (grant === undefined)

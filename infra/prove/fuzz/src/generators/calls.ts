@@ -108,6 +108,7 @@ export function operatorCalls(places: CallPlaces): fc.Arbitrary<OperatorCall> {
   const grants = {
     freezeClient: fc.record({ client: texts(walletAddress), reason }),
     unfreezeClient: fc.record({ client: texts(walletAddress), reason }),
+    getConsentRecord: fc.record({ grantId: texts('0190a8b1-0000-7000-8000-000000000001') }),
     listFrozenClients: fc.record({ pageSize, pageToken: texts('', walletAddress) })
   }
   const of = (

@@ -7,9 +7,11 @@ export { insertedGrants, type NewGrant, newGrantValues } from './begin.js'
 export {
   approvedGrants,
   endedGrants,
+  grantedAccessValue,
   type GrantEnd,
   grantEndValues,
   issuedGrants,
+  narrowedAccess,
   restartWait
 } from './change.js'
 export {
