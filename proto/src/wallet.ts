@@ -6,4 +6,5 @@ export {
   protobufPackage
 } from './generated/openpayments/wallet/v1/wallet_operator_service.js'
 export * from './generated/openpayments/wallet/v1/wallet_operator_service.js'
+export * from './generated/openpayments/wallet/v1/holder_service.js'
 export * from './generated/openpayments/wallet/v1/peer_service.js'

@@ -71,6 +71,16 @@ export interface OperatorAccount {
   readonly createdAt: Date | undefined
   /** undefined unless it is frozen. */
   readonly freeze: OperatorFreeze | undefined
+  /** undefined unless it was said who holds it. */
+  readonly holder: OperatorHolder | undefined
+}
+
+/** A person, as an OpenID Connect issuer knows them. */
+export interface OperatorHolder {
+  /** `iss` of its ID tokens. */
+  readonly issuer: string
+  /** `sub` of these. */
+  readonly sub: string
 }
 
 /** A freeze of an account, a wallet address or a client. */
@@ -241,6 +251,16 @@ export class OperatorClient {
       const answer = await this.#askWallet('listAccounts', { name: '', ...page }, REPEATABLE)
       return { items: answer.accounts.map(accountOf), nextPageToken: answer.nextPageToken }
     })
+  }
+
+  /**
+   * Says who holds an account. Idempotent.
+   *
+   * @param holder undefined for nobody
+   */
+  async setAccountHolder(accountName: string, holder: OperatorHolder | undefined): Promise<OperatorAccount> {
+    const { account } = await this.#askWallet('setAccountHolder', { accountName, holder }, REPEATABLE)
+    return accountOf(account)
   }
 
   /**
@@ -467,7 +487,8 @@ function accountOf(message: wallet.Account | undefined): OperatorAccount {
     held: { value: readTotal(account.heldValue), asset },
     available: { value: readTotal(account.availableValue), asset },
     createdAt: account.createTime,
-    freeze: freezeOf(account.freeze)
+    freeze: freezeOf(account.freeze),
+    holder: account.holder
   }
 }
 

@@ -101,6 +101,8 @@ describe('help', () => {
     ['account', 'create'],
     ['account', 'list'],
     ['account', 'show'],
+    ['account', 'set-holder'],
+    ['account', 'clear-holder'],
     ['wallet-address'],
     ['wallet-address', 'create'],
     ['wallet-address', 'list'],
@@ -525,6 +527,43 @@ describe('grants', () => {
     expect(await json('grant', 'revoke', GRANT_ID)).toMatchObject({ state: 'revoked' })
     expect(services.grants[0]?.state).toBe(auth.GrantState.GRANT_STATE_REVOKED)
     expect((await run(['grant', 'revoke', 'x'])).stderr).toContain('Expected a UUID')
+  })
+})
+
+describe('holders', () => {
+  const holder = { issuer: 'https://login.example', sub: 'alice-7f3a' }
+  const words = ['--issuer', holder.issuer, '--sub', holder.sub]
+
+  it('of accounts are set, shown and cleared', async () => {
+    await createAlice()
+    expect(await json('account', 'show', 'alice')).toMatchObject({ holder: null })
+    expect(await json('account', 'set-holder', 'alice', ...words)).toMatchObject({ name: 'alice', holder })
+    expect(await json('account', 'list')).toMatchObject([{ name: 'alice', holder }])
+    expect((await run(['account', 'set-holder', 'alice', ...words])).stdout).toBe(
+      'alice-7f3a at https://login.example holds the account alice.\n'
+    )
+    expect((await run(['account', 'show', 'alice'])).stdout).toMatch(
+      /Holder +alice-7f3a at https:\/\/login\.example/
+    )
+    expect(await json('account', 'clear-holder', 'alice')).toMatchObject({ name: 'alice', holder: null })
+    expect((await run(['account', 'clear-holder', 'alice'])).stdout).toBe(
+      'Nobody is known to hold the account alice.\n'
+    )
+  })
+
+  it('are named whole, and of accounts that exist', async () => {
+    await createAlice()
+    for (const wrong of [
+      ['--issuer', holder.issuer],
+      ['--sub', holder.sub],
+      ['--issuer', 'login', '--sub', 'a']
+    ]) {
+      const { status, stderr } = await run(['account', 'set-holder', 'alice', ...wrong])
+      expect([status, services.holders.size]).toEqual([1, 0])
+      expect(stderr).toMatch(/--issuer|--sub/)
+    }
+    const { status, stderr } = await run(['account', 'set-holder', 'nobody', ...words])
+    expect([status, stderr]).toEqual([1, expect.stringContaining('no such account')])
   })
 })
 

@@ -36,6 +36,8 @@ const OPERATORS_WORDS: Readonly<Record<string, string>> = {
   client: 'the client',
   client_wallet_address: '--client',
   deposit_id: '--id',
+  'holder.issuer': '--issuer',
+  'holder.sub': '--sub',
   idempotency_key: '--key',
   identifier: '--wallet-address',
   kid: 'the key id',

@@ -16,6 +16,8 @@ export interface FakeServices {
   readonly keys: Map<string, string>
   /** Freezes by what is frozen. */
   readonly freezes: Map<string, wallet.Freeze>
+  /** Holders by their accounts. */
+  readonly holders: Map<string, wallet.Holder>
   readonly grants: auth.Grant[]
   readonly payments: wallet.Payment[]
   /** The only outgoing payment that can be shown, until it is decided about. */
@@ -69,6 +71,7 @@ export async function startFakeServices(
     accounts: new Map(),
     keys: new Map(),
     freezes: new Map(),
+    holders: new Map(),
     grants: [],
     payments: [],
     outgoingPayment: undefined,
@@ -155,7 +158,8 @@ function walletService(state: State, { unary }: Handlers): wallet.WalletOperator
       heldValue: '0',
       availableValue: value,
       createTime: now,
-      freeze: state.freezes.get(name)
+      freeze: state.freezes.get(name),
+      holder: state.holders.get(name)
     }
   }
   const move = (id: string, name: string, value: bigint): wallet.Account => {
@@ -200,6 +204,11 @@ function walletService(state: State, { unary }: Handlers): wallet.WalletOperator
       const names = [...state.accounts.keys()].filter((name) => request.name === '' || name === request.name)
       const [page, nextPageToken] = pageOf(names.sort(), request)
       return { accounts: page.map(accountOf), nextPageToken }
+    }),
+    setAccountHolder: unary(async ({ accountName, holder }) => {
+      if (holder === undefined) state.holders.delete(accountName)
+      else state.holders.set(accountName, holder)
+      return { account: accountOf(accountName) }
     }),
     freezeAccount: unary(async ({ accountName, reason }) => {
       const account = accountOf(accountName)
@@ -482,6 +491,7 @@ function grantService(state: State, { unary }: Handlers): auth.GrantOperatorServ
       client: auth.OperatedClient.fromPartial({ client: { walletAddress } })
     })),
     listFrozenClients: unary(async () => ({ clients: [], nextPageToken: '' })),
+    getConsentRecord: unary(async () => ({ consentRecord: undefined })),
     revokeGrant: unary(async ({ grantId }) => {
       const grant = state.grants.find((candidate) => candidate.grantId === grantId)
       if (grant === undefined)

@@ -13,6 +13,7 @@ import { wakeAfter } from '@open-payments-server/service-kit/events'
 import { startGrpcServices } from '@open-payments-server/service-kit/grpc'
 import { publishCertificates } from '@open-payments-server/service-kit/metrics'
 import { countErrors } from '@open-payments-server/shared-store'
+import { openConsentProofs } from './compose/consent-proofs.js'
 import type { AuthServerOverrides, Context } from './compose/context.js'
 import { createDomainPorts } from './compose/domain-ports.js'
 import { createGrpcServices } from './compose/grpc-services.js'
@@ -101,7 +102,7 @@ async function start(context: Context, overrides: AuthServerOverrides): Promise<
   })
   listeners.add(grpcServer)
 
-  const parts = { context, resources, domain, wakers, counters }
+  const parts = { context, resources, domain, wakers, counters, consentProofs: openConsentProofs(context) }
   const identityProviderServer = await startIdentityProviderServer(parts, {
     readiness,
     requestObserver: transports?.http['identity-provider']

@@ -40,6 +40,45 @@ export const authServerSchema = z.object({
     description: 'Consent page. Browsers are sent there with interactId, nonce, clientName and clientUri.',
     example: 'https://wallet.example/consent'
   }),
+  CONSENT_PROOF: setting
+    .oneOf(
+      {
+        description:
+          "Whether an acceptance must prove the account holder's consent, with an ID token and a statement of ownership: `required`; with `none`, whoever knows IDENTITY_PROVIDER_SECRET may accept anything. Must be set in production; in development both are taken without it. See [your own consent page](consent-pages.md).",
+        example: 'required'
+      },
+      ['none', 'required']
+    )
+    .optional(),
+  CONSENT_ISSUERS: setting
+    .text({
+      description:
+        'OpenID Connect issuers whose ID tokens prove consent, each with the client id that they must be for: `client-id@issuer`, separated by commas; the issuer exactly as in `iss`. Required with CONSENT_PROOF=required.',
+      example: 'consent-page@https://login.wallet.example'
+    })
+    .optional(),
+  CONSENT_ID_TOKEN_AGE_MAX_SECONDS: setting
+    .wholeNumber(
+      { description: 'Maximum age of an ID token that proves consent, in seconds.', example: '300' },
+      { min: 10, max: 3600 }
+    )
+    .prefault('300'),
+  CONSENT_CLOCK_TOLERANCE_SECONDS: setting
+    .wholeNumber(
+      {
+        description: 'By how much the clocks of issuers and of the resource server may differ, in seconds.',
+        example: '5'
+      },
+      { min: 0, max: 60 }
+    )
+    .prefault('5'),
+  OWNERSHIP_PUBLIC_KEYS: setting
+    .text({
+      description:
+        'Public keys of OWNERSHIP_KEYS of the resource server, which states who holds a wallet address: a JWK Set. Required with CONSENT_PROOF=required.',
+      example: '{"keys":[{"kid":"ownership-1","kty":"OKP","crv":"Ed25519","alg":"EdDSA","x":"…"}]}'
+    })
+    .optional(),
   IDENTITY_PROVIDER_HOST: setting
     .text({
       description: 'Address the identity-provider listener binds to. Not for the internet.',

@@ -6,6 +6,7 @@ const safe = {
   PUBLIC_URL: 'https://auth.test/',
   CONSENT_PAGE_URL: 'https://wallet.test/consent',
   IDENTITY_PROVIDER_SECRET: 'Vb3xQ9rTz1LkW7nM',
+  CONSENT_PROOF: 'none',
   INTERACTION_COOKIE_SECRET: 'hJ6dPs0FyCa2GuE4',
   TRUSTED_PROXIES: '10.0.0.0/8',
   DATABASE_URL: 'postgresql://postgres.test/auth?sslmode=verify-full',
@@ -22,6 +23,13 @@ const PLAINTEXT_GRPC = {
   GRPC_TLS_KEY_FILE: undefined,
   GRPC_TLS_CLIENT_CA_FILE: undefined
 }
+const ISSUERS = 'page@https://login.test'
+const KEYS = JSON.stringify({
+  keys: [
+    { kid: 'k', kty: 'OKP', crv: 'Ed25519', alg: 'EdDSA', x: 'Vn6u-0yCm3IlJRAxvWPyb4HQUn3uQqPJnwcwNJfRcFU' }
+  ]
+})
+const PROVING = { CONSENT_PROOF: 'required', CONSENT_ISSUERS: ISSUERS, OWNERSHIP_PUBLIC_KEYS: KEYS }
 const start = (changed: Record<string, string | undefined>) => () => {
   refuseUnsafeStart(loadConfig({ ...safe, ...changed }))
 }
@@ -30,9 +38,25 @@ describe('the auth server', () => {
   it('starts in production with https URLs, alone without Redis', () => {
     expect(start({})).not.toThrow()
     expect(start({ REPLICA_COUNT: '3', REDIS_URL: 'rediss://redis.test' })).not.toThrow()
+    expect(start(PROVING)).not.toThrow()
   })
 
   it.each([
+    [{ CONSENT_PROOF: undefined }, /- CONSENT_PROOF: must be set in production/],
+    [{ ...PROVING, CONSENT_ISSUERS: undefined }, /- CONSENT_ISSUERS: required/],
+    [{ ...PROVING, OWNERSHIP_PUBLIC_KEYS: undefined }, /- OWNERSHIP_PUBLIC_KEYS: required/],
+    [
+      { ...PROVING, CONSENT_ISSUERS: 'https://login.test' },
+      /- CONSENT_ISSUERS: "https:\/\/login.test" is not/
+    ],
+    [{ ...PROVING, CONSENT_ISSUERS: `${ISSUERS}?a=b` }, /- CONSENT_ISSUERS: /],
+    [{ ...PROVING, CONSENT_ISSUERS: 'page@http://login.test' }, /- CONSENT_ISSUERS: must have https URLs/],
+    [{ ...PROVING, OWNERSHIP_PUBLIC_KEYS: '{"keys":[]}' }, /- OWNERSHIP_PUBLIC_KEYS: must be a JWK Set/],
+    [{ ...PROVING, OWNERSHIP_PUBLIC_KEYS: 'd-of-a-key' }, /- OWNERSHIP_PUBLIC_KEYS: must be a JWK Set/],
+    [
+      { ...PROVING, OWNERSHIP_PUBLIC_KEYS: KEYS.replace('"kid"', '"d":"AAAA","kid"') },
+      /- OWNERSHIP_PUBLIC_KEYS: d must not be present/
+    ],
     [{ REPLICA_COUNT: '2' }, /REDIS_URL/],
     [{ PUBLIC_URL: 'http://auth.test/' }, /PUBLIC_URL/],
     [{ CONSENT_PAGE_URL: 'http://wallet.test/' }, /CONSENT_PAGE_URL/],

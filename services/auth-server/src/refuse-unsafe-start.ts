@@ -6,6 +6,7 @@ import {
 } from '@open-payments-server/runtime/configuration'
 import { type AuthServerConfig, authServerSchema } from './config.js'
 import { parseConfiguredInteraction } from './domain/access.js'
+import { parseIssuers, parseOwnershipKeys } from './modules/issuers/index.js'
 
 /** Who may call what over gRPC. */
 const GRPC_CLIENT_LISTS = [
@@ -33,5 +34,27 @@ export function refuseUnsafeStart(config: AuthServerConfig): void {
   } catch (error) {
     problems.push((error as Error).message)
   }
+  problems.push(...findUnsafeConsent(config))
   if (problems.length > 0) throw new ConfigurationError(problems)
+}
+
+/** Settings with which consent would be proved by nobody, or by anybody. */
+function findUnsafeConsent(config: AuthServerConfig): string[] {
+  const { CONSENT_PROOF: proof, CONSENT_ISSUERS: issuers, OWNERSHIP_PUBLIC_KEYS: keys } = config
+  const problems: string[] = []
+  const isProduction = config.ENVIRONMENT === 'production'
+  if (isProduction && proof === undefined)
+    problems.push('CONSENT_PROOF: must be set in production: required, or none')
+  if (proof === 'required' && issuers === undefined)
+    problems.push('CONSENT_ISSUERS: required with CONSENT_PROOF=required')
+  if (proof === 'required' && keys === undefined)
+    problems.push('OWNERSHIP_PUBLIC_KEYS: required with CONSENT_PROOF=required')
+  try {
+    const isPlain = [...parseIssuers(issuers).keys()].some((issuer) => issuer.startsWith('http:'))
+    if (isProduction && isPlain) problems.push('CONSENT_ISSUERS: must have https URLs in production')
+    parseOwnershipKeys(keys)
+  } catch (error) {
+    problems.push((error as Error).message)
+  }
+  return problems
 }

@@ -341,7 +341,9 @@ async function takeComposed(step: Step, nowMs: number): Promise<unknown> {
           interactionId: interactionId(step.number),
           nowMs,
           continueBeforeMs: nowMs + HOUR_MS,
-          finishCodeHash: step.withCode ? CODE : undefined
+          finishCodeHash: step.withCode ? CODE : undefined,
+          granted: undefined,
+          consentRecord: undefined
         })
       )
     case 'issue': {

@@ -3,6 +3,7 @@ import { get, type IncomingMessage } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   IDENTITY_PROVIDER_SECRET,
+  PUBLIC_URL,
   startTestAuthServer,
   type TestAuthServer,
   type TestClient
@@ -36,21 +37,32 @@ describe('the identity provider', () => {
     const path = `/grant/${grant.interactionId}/${grant.nonce}`
     const answer = await auth.identityProvider('GET', path)
     expect(answer.status).toBe(200)
-    expect(answer.body).toEqual({
-      grantId: grant.continueUri.split('/').at(-1),
-      access: [
-        {
-          type: 'outgoing-payment',
-          actions: ['create', 'read'],
-          identifier: createAccountHolder(auth),
-          limits
-        }
-      ],
-      walletAddress: createAccountHolder(auth),
-      state: 'PENDING',
+    const walletAddress = createAccountHolder(auth)
+    const access = [
+      { type: 'outgoing-payment', actions: ['create', 'read'], identifier: walletAddress, limits }
+    ]
+    const told = {
       expiresAt: new Date(auth.clock.now() + 600_000).toISOString(),
       client: shop.walletAddress,
       clientName: 'The shop'
+    }
+    expect(answer.body).toEqual({
+      grantId: grant.continueUri.split('/').at(-1),
+      access,
+      walletAddress,
+      state: 'PENDING',
+      ...told,
+      payees: null,
+      mayChange: ['actions', 'limits.debitAmount', 'limits.receiveAmount', 'limits.interval'],
+      consentProof: 'either',
+      document: {
+        authServer: PUBLIC_URL,
+        interaction: grant.interactionId,
+        access,
+        payees: null,
+        walletAddress,
+        ...told
+      }
     })
     await decide(auth, grant, 'reject')
     expect((await auth.identityProvider('GET', path)).at('state')).toBe('DENIED')

@@ -25,7 +25,8 @@ const OWNERS: Readonly<Record<string, string>> = {
   access_token: 'tokens',
   limit_window: 'limits',
   reservation: 'limits',
-  client_freeze: 'frozen-clients'
+  client_freeze: 'frozen-clients',
+  consent_record: 'consent-records'
 }
 
 /** Tables of the module `events`, whose statements are in `packages/events` and `packages/webhooks`: nothing here names them. */
@@ -75,6 +76,7 @@ it('a table is read by the module that owns it, and by audits, which read everyt
 it('a table is written by one part of a statement, or by parts that never touch the same row', async () => {
   /** Statements that write a table with several parts, and why these parts never touch the same row. */
   const disjoint: Readonly<Record<string, string>> = {
+    'approve-grant: access_item': 'items that were granted are changed, and only others deleted',
     'lease-webhook-endpoints: webhook_endpoint':
       'leases that are held are renewed, and only others are taken',
     'record-webhook-deliveries: webhook_delivery':
@@ -93,7 +95,8 @@ it('no row of a table is deleted with one of another module, but for what belong
   expect(await findForeignCascades(`${PRISMA}migrations/`, OWNERS)).toEqual([
     // What belongs to a grant is deleted with it, in the one statement that purges grants.
     'interaction with grant_request',
-    'access_token with grant_request'
+    'access_token with grant_request',
+    'consent_record with grant_request'
   ])
 })
 

@@ -17,6 +17,7 @@ import { countErrors } from '@open-payments-server/shared-store'
 import type { Context, ResourceServerOverrides } from './compose/context.js'
 import { createDomainPorts } from './compose/domain-ports.js'
 import { createGrpcServices } from './compose/grpc-services.js'
+import { openHolders } from './compose/holders.js'
 import { startMetrics } from './compose/metrics.js'
 import { openOtherProviders } from './compose/other-providers.js'
 import { openPeers, startPeerListener } from './compose/peers.js'
@@ -83,6 +84,7 @@ async function start(context: Context, overrides: ResourceServerOverrides): Prom
   const domain = createDomainPorts(context, { ...resources, ...metrics, rateLimits }, overrides)
   const peers = openPeers(context)
   const others = await openOtherProviders(context, resources, domain, { ...peers, counters })
+  const holders = await openHolders(context, domain)
   const wakers = startWorkers(context, resources, { ...domain, ...others }, counters)
   startApprovalTimeout(context, resources, domain, wakers, counters)
   const telling = startTelling(context, resources, domain, counters)
@@ -95,7 +97,7 @@ async function start(context: Context, overrides: ResourceServerOverrides): Prom
     graceMs: config.SHUTDOWN_GRACE_SECONDS * 1_000
   })
   lifecycle.add(listeners)
-  const rpcs = { counters, callObserver: transports?.grpcServer, telling, ...peers }
+  const rpcs = { counters, callObserver: transports?.grpcServer, telling, ...peers, ...holders }
   const grpcServer = await startGrpcServices({
     config,
     tls: opened.listenerTls,

@@ -201,6 +201,43 @@ export const resourceServerSchema = z.object({
       example: 'https://wallet.example'
     })
     .optional(),
+  GRPC_HOLDER_CLIENTS: setting
+    .clientNames({
+      description:
+        'Clients that may ask who holds a wallet address, to prove consent: URIs and DNS names of the subject alternative names of their certificates, separated by commas. Required in production with OWNERSHIP_KEYS.',
+      example: 'spiffe://wallet.example/web'
+    })
+    .optional(),
+  OWNERSHIP_KEYS: setting
+    .secret({
+      description:
+        'Ed25519 private keys that sign statements of who holds a wallet address: a JWK Set. The first signs. The auth server knows the public keys from its OWNERSHIP_PUBLIC_KEYS. The same on every replica. Without it nothing is stated.',
+      example: '{"keys":[{"kid":"ownership-1","kty":"OKP","crv":"Ed25519","x":"…","d":"…"}]}'
+    })
+    .optional(),
+  OWNERSHIP_LIFETIME_SECONDS: setting
+    .wholeNumber(
+      {
+        description:
+          'How long such a statement is valid, in seconds: how long a former holder may still consent.',
+        example: '300'
+      },
+      { min: 10, max: 3600 }
+    )
+    .prefault('300'),
+  HOLDER_CLAIM: setting
+    .text({
+      description:
+        'Claim of ID tokens that names accounts: one name, or a list. Whoever has the name of an account in it holds the account, unless an operator set another holder. Only for a claim that nobody can change about themselves. Needs HOLDER_CLAIM_ISSUER.',
+      example: 'accounts'
+    })
+    .optional(),
+  HOLDER_CLAIM_ISSUER: setting
+    .text({
+      description: 'Issuer whose ID tokens have HOLDER_CLAIM, exactly as in `iss`.',
+      example: 'https://login.wallet.example'
+    })
+    .optional(),
   WALLET_ADDRESS_PAGE_URL: setting
     .url({
       description:

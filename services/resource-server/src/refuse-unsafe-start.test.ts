@@ -19,6 +19,9 @@ const SAFE = {
   SHARED_SECRET_KEY: 'Vb3xQ9rTz1LkW7nM'
 }
 
+/** Not read here: what is in it is found out at the start of what signs with it. */
+const OWNERSHIP_KEYS = '{"keys":[{"kty":"OKP","crv":"Ed25519","x":"Xw3Kq","d":"Zr8Lm"}]}'
+
 const PLAINTEXT_LISTENER = {
   GRPC_TLS_CERTIFICATE_FILE: undefined,
   GRPC_TLS_KEY_FILE: undefined,
@@ -41,6 +44,7 @@ describe('the start', () => {
     expect(
       start({ ENVIRONMENT: 'development', PUBLIC_URL: 'http://localhost:3000', GRPC_REFLECTION: 'true' })
     ).not.toThrow()
+    expect(start({ OWNERSHIP_KEYS, GRPC_HOLDER_CLIENTS: 'web.wallet.test' })).not.toThrow()
     expect(
       start({ AUTH_GRPC_TARGET: 'ipv4:10.0.0.1:3002', AUTH_GRPC_TLS_SERVER_NAME: 'auth-server-grpc' })
     ).not.toThrow()
@@ -56,6 +60,10 @@ describe('the start', () => {
   })
 
   it.each<[string, Record<string, string | undefined>]>([
+    ['GRPC_HOLDER_CLIENTS', { OWNERSHIP_KEYS }],
+    ['HOLDER_CLAIM', { HOLDER_CLAIM_ISSUER: 'https://login.wallet.example' }],
+    ['HOLDER_CLAIM_ISSUER', { HOLDER_CLAIM: 'accounts' }],
+    ['HOLDER_CLAIM', { HOLDER_CLAIM: 'email', HOLDER_CLAIM_ISSUER: 'https://login.wallet.example' }],
     ['REDIS_URL', { REPLICA_COUNT: '2' }],
     ['REDIS_URL', { REDIS_URL: 'redis://redis:6379' }],
     ['DATABASE_URL', { DATABASE_URL: 'postgresql://wallet@postgres/wallet' }],

@@ -13,6 +13,9 @@ const ILP_ADDRESS = /^(?=.{1,900}$)(?:g|private|example|peer|self|test[1-3]?|loc
 
 const SECONDS_PER_DAY = 86_400
 
+/** Claims that people may change about themselves, and that are not unique (OpenID Connect Core §5.7). */
+const UNSTABLE_CLAIMS: readonly string[] = ['email', 'name', 'nickname', 'phone_number', 'preferred_username']
+
 /**
  * Refuses settings that are each well-formed but unsafe together, or that would only fail later.
  *
@@ -37,7 +40,26 @@ export function refuseUnsafeStart(config: ResourceServerConfig): void {
   if (config.PROVIDER_KEYS !== undefined && config.PEER_SECRET_KEY === undefined) {
     problems.push('PEER_SECRET_KEY: required with PROVIDER_KEYS')
   }
+  problems.push(...findUnsafeHolders(config))
   if (problems.length > 0) throw new ConfigurationError(problems)
+}
+
+/** Settings by which somebody could be taken for the holder of an account who is not. */
+function findUnsafeHolders(config: ResourceServerConfig): string[] {
+  const { HOLDER_CLAIM: claim, HOLDER_CLAIM_ISSUER: issuer, OWNERSHIP_KEYS: keys } = config
+  const problems: string[] = []
+  if (config.ENVIRONMENT === 'production' && keys !== undefined && config.GRPC_HOLDER_CLIENTS === undefined) {
+    problems.push(
+      'GRPC_HOLDER_CLIENTS: must be set in production with OWNERSHIP_KEYS: name the clients, as their certificates do'
+    )
+  }
+  if (claim !== undefined && issuer === undefined)
+    problems.push('HOLDER_CLAIM_ISSUER: required with HOLDER_CLAIM')
+  if (issuer !== undefined && claim === undefined)
+    problems.push('HOLDER_CLAIM: required with HOLDER_CLAIM_ISSUER')
+  if (claim !== undefined && UNSTABLE_CLAIMS.includes(claim))
+    problems.push('HOLDER_CLAIM: must be a claim that nobody can change about themselves')
+  return problems
 }
 
 /** Unsafe connections to the auth server: plain text over a network, or to an unnamed peer. */

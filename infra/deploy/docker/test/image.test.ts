@@ -245,6 +245,7 @@ async function prepareSystem(): Promise<System> {
         ...listener(authTls, authGrpc!),
         PUBLIC_URL: 'https://auth.wallet.test/',
         CONSENT_PAGE_URL: 'https://wallet.test/consent',
+        CONSENT_PROOF: 'none',
         HTTP_PORT: http!,
         IDENTITY_PROVIDER_PORT: identityProvider!,
         IDENTITY_PROVIDER_SECRET: randomBytes(24).toString('base64'),

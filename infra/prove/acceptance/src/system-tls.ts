@@ -13,6 +13,7 @@ export const CLIENT_NAMES = {
   'resource-server': 'spiffe://wallet.test/resource-server',
   operator: 'spiffe://wallet.test/operator',
   watcher: 'spiffe://wallet.test/risk',
+  pages: 'spiffe://wallet.test/web',
   gateway: 'gateway.wallet.test'
 } as const
 
@@ -36,7 +37,7 @@ export interface SystemTls {
 
 /**
  * Makes the certificates. The resource server may introspect and use limits, operators may operate, a gateway may introspect,
- * and a watcher may watch events.
+ * a watcher may watch events, and pages may ask who holds a wallet address.
  */
 export async function createSystemTls(): Promise<SystemTls> {
   const authority = await createTestAuthority()
@@ -63,6 +64,7 @@ export async function createSystemTls(): Promise<SystemTls> {
       ...listener(resourceServer),
       GRPC_OPERATOR_CLIENTS: CLIENT_NAMES.operator,
       GRPC_EVENT_CLIENTS: CLIENT_NAMES.watcher,
+      GRPC_HOLDER_CLIENTS: CLIENT_NAMES.pages,
       AUTH_GRPC_TLS_CA_FILE: resourceServer.authority,
       AUTH_GRPC_TLS_CERTIFICATE_FILE: resourceServer.certificate,
       AUTH_GRPC_TLS_KEY_FILE: resourceServer.key,

@@ -50,6 +50,7 @@ type Services =
   | 'wallets'
   | 'wallet events'
   | 'wallet webhooks'
+  | 'wallet holders'
 
 const { auditLimits, listFrozenClients } = auth.GrantOperatorServiceService
 /** What the resource server may call of the operator's methods. */
@@ -63,7 +64,8 @@ const METHODS: Readonly<Record<Services, readonly string[]>> = {
   webhooks: pathsOf(events.WebhookServiceService),
   wallets: pathsOf(wallet.WalletOperatorServiceService),
   'wallet events': pathsOf(events.EventServiceService),
-  'wallet webhooks': pathsOf(events.WebhookServiceService)
+  'wallet webhooks': pathsOf(events.WebhookServiceService),
+  'wallet holders': pathsOf(wallet.HolderServiceService)
 }
 
 function pathsOf(definition: ServiceDefinition): string[] {
@@ -125,6 +127,7 @@ describe('a client whose certificate has', () => {
       ['operator', 'auditing', 'events', 'webhooks', 'wallets', 'wallet events', 'wallet webhooks']
     ],
     ['the name of a service that watches', { uris: [CLIENT_NAMES.watcher] }, ['events', 'wallet events']],
+    ['the name of pages', { uris: [CLIENT_NAMES.pages] }, ['wallet holders']],
     ['the name of an operator as its common name', { commonName: CLIENT_NAMES.operator }, []],
     ['no name at all', {}, []]
   ])('%s is let in where it is named, and nowhere else', async (_, certificate, expected) => {

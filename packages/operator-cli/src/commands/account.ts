@@ -1,13 +1,13 @@
 import { Command } from 'commander'
-import { findAsset, limitOption, unknownAccount } from '../arguments.js'
-import type { OperatorAccount } from '../operator-client.js'
+import { findAsset, limitOption, parseUrl, unknownAccount } from '../arguments.js'
+import type { OperatorAccount, OperatorHolder } from '../operator-client.js'
 import { amountCell, amountJson, instantText } from '../output.js'
 import type { RunSession } from '../session.js'
 import { freezeCell, freezeJson } from './freeze.js'
 
-/** `account create|list|show` */
+/** `account create|list|show|set-holder|clear-holder` */
 export function accountCommand(run: RunSession): Command {
-  const account = new Command('account').description('wallet accounts and their balances')
+  const account = new Command('account').description('wallet accounts, their balances and holders')
 
   account
     .command('create')
@@ -57,11 +57,46 @@ export function accountCommand(run: RunSession): Command {
           ['Held', amountCell(found.held)],
           ['Available', amountCell(found.available)],
           ['Frozen', freezeCell(found.freeze).replace('\n', ': ')],
+          ['Holder', holderText(found.holder)],
           ['Created', instantText(found.createdAt)]
         ])
       })
     )
+
+  addHolderCommands(account, run)
   return account
+}
+
+function addHolderCommands(account: Command, run: RunSession): void {
+  account
+    .command('set-holder')
+    .description('say who holds an account, as ID tokens name them; repeating it has no effect')
+    .argument('<name>', 'its name')
+    .requiredOption('--issuer <url>', 'the OpenID Connect issuer: iss of its ID tokens', parseUrl)
+    .requiredOption('--sub <sub>', 'the person: sub of these ID tokens')
+    .action((name: string, holder: OperatorHolder, command: Command) =>
+      run(command, async ({ client, print }) => {
+        const { issuer, sub } = holder
+        const changed = await client.setAccountHolder(name, { issuer, sub })
+        print.result(accountJson(changed), `${holderText(changed.holder)} holds the account ${changed.name}.`)
+      })
+    )
+
+  account
+    .command('clear-holder')
+    .description('say that nobody is known to hold an account; repeating it has no effect')
+    .argument('<name>', 'its name')
+    .action((name: string, _options, command: Command) =>
+      run(command, async ({ client, print }) => {
+        const changed = await client.setAccountHolder(name, undefined)
+        print.result(accountJson(changed), `Nobody is known to hold the account ${changed.name}.`)
+      })
+    )
+}
+
+/** A holder for people; a dash for none. */
+function holderText(holder: OperatorHolder | undefined): string {
+  return holder === undefined ? '-' : `${holder.sub} at ${holder.issuer}`
 }
 
 /** An account in the output of `--json`. */
@@ -73,6 +108,7 @@ export function accountJson(account: OperatorAccount): unknown {
     held: amountJson(account.held),
     available: amountJson(account.available),
     createdAt: account.createdAt ?? null,
+    holder: account.holder ?? null,
     ...freezeJson(account.freeze)
   }
 }

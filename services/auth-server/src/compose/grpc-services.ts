@@ -13,6 +13,7 @@ import { answer } from '../grpc/answer.js'
 import { endRpc } from '../grpc/end.js'
 import {
   freezeClientRpc,
+  getConsentRecordRpc,
   listFrozenClientsRpc,
   listGrantsRpc,
   revokeGrantRpc
@@ -101,6 +102,7 @@ function grantOperatorService(dependencies: GrpcDependencies): auth.GrantOperato
   return {
     listGrants: handlers.unary(answer(listGrantsRpc(dependencies))),
     revokeGrant: handlers.unary(answer(revokeGrantRpc(dependencies))),
+    getConsentRecord: handlers.unary(answer(getConsentRecordRpc(dependencies))),
     freezeClient: handlers.unary(answer(freezeClientRpc(true, dependencies))),
     unfreezeClient: handlers.unary(answer(freezeClientRpc(false, dependencies))),
     listFrozenClients: handlers.unary(answer(listFrozenClientsRpc(dependencies))),

@@ -14,6 +14,7 @@ import { showGrantRoute } from '../features/show-grant/routes.js'
 import { startInteractionRoute } from '../features/start-interaction/routes.js'
 import { createInteractionCookie } from '../http/interaction-cookie.js'
 import { DONE_PAGE } from '../http/pages.js'
+import type { ConsentProofs } from './consent-proofs.js'
 import type { Context } from './context.js'
 import type { Counters } from './counters.js'
 import type { DomainPorts } from './domain-ports.js'
@@ -29,6 +30,7 @@ export interface RouteParts {
   readonly domain: DomainPorts
   readonly wakers: Wakers
   readonly counters: Counters
+  readonly consentProofs: ConsentProofs
 }
 
 /** The routes of every feature for clients, and for the browsers of account holders. */
@@ -73,14 +75,17 @@ export function createIdentityProviderRoutes({
   context,
   resources,
   domain,
-  counters
+  counters,
+  consentProofs
 }: RouteParts): IdentityProviderRoute[] {
   const { config } = context
   const dependencies = {
     ...context,
     ...resources,
     ...domain,
+    ...consentProofs,
     counters,
+    grantEndpoint: domain.tokenMaker.addresses.grantEndpoint,
     referenceLifetimeSeconds: config.INTERACTION_REFERENCE_LIFETIME_SECONDS,
     finishCodeRequired: config.INTERACTION_FINISH_CODE_REQUIRED
   }

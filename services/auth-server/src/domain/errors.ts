@@ -41,6 +41,8 @@ export type RefusedBecause =
   | 'unknown-reader'
   /** Whoever decides an interaction does not know the identity provider's secret. */
   | 'unknown-decider'
+  /** The keys of the issuer of an ID token cannot be had. */
+  | 'issuer-unavailable'
   /** Too many fetches are running, or one document was fetched too often. */
   | 'directory-busy'
 
@@ -116,6 +118,18 @@ export function unknownInteraction(): Error {
 /** The account holder can no longer decide. */
 export function interactionDecided(): Error {
   return refusal('interaction-decided', 'invalid interaction')
+}
+
+/** How long to wait before an issuer is asked again, in seconds. */
+const ISSUER_RETRY_SECONDS = 5
+
+/** The keys of the issuer of an ID token cannot be had: nothing is accepted without them. */
+export function issuerUnavailable(cause: unknown): Error {
+  return refusal('issuer-unavailable', 'the issuer of the ID token cannot be asked for its keys', {
+    details: { idToken: 'its issuer cannot be asked for its keys' },
+    retryAfterSeconds: ISSUER_RETRY_SECONDS,
+    cause
+  })
 }
 
 /** There is nothing to finish, and no client to notify. */

@@ -18,6 +18,7 @@ import { freezeClient, type FreezeClientDependencies } from '../features/freeze-
 import { listFrozenClients } from '../modules/frozen-clients/index.js'
 import type { RevokeGrantDependencies } from '../features/end-grant/end-grant.js'
 import { revokeGrant } from '../features/end-grant/revoke-grant.js'
+import { findConsentRecord } from '../modules/consent-records/index.js'
 import { listGrants, type OperatedGrant } from '../modules/grants/index.js'
 
 /** `GrantOperatorService.ListGrants`. */
@@ -55,6 +56,31 @@ export function revokeGrantRpc(
       throw new CallRefused('not-found', 'The grant is unknown', { field: 'grant_id' })
     }
     return { grant: toMessage(grant) }
+  }
+}
+
+/** `GrantOperatorService.GetConsentRecord`. */
+export function getConsentRecordRpc({
+  database
+}: {
+  readonly database: Queries
+}): UnaryHandler<auth.GetConsentRecordRequest, auth.GetConsentRecordResponse> {
+  return async (request) => {
+    const grantId = readUuid(request.grantId, 'grant_id')
+    const found = await findConsentRecord(database, grantId)
+    if (found === undefined)
+      throw new CallRefused('not-found', 'There is no consent record of this grant', { field: 'grant_id' })
+    const { documentHash, acr = '', amr, authTimeMs, createdAtMs, ...texts } = found
+    const consentRecord = {
+      ...texts,
+      grantId,
+      documentHash,
+      acr,
+      amr: [...amr],
+      authTime: authTimeMs === undefined ? undefined : new Date(authTimeMs),
+      createTime: new Date(createdAtMs)
+    }
+    return { consentRecord }
   }
 }
 

@@ -83,6 +83,11 @@ export const ERROR_WORDS: Readonly<Record<RefusedBecause, ErrorWords>> = {
     meaning: 'Whoever decides an interaction does not know the secret of the identity provider.',
     advice: 'Send it in `x-idp-secret`.'
   },
+  'issuer-unavailable': {
+    meaning:
+      'The issuer of the ID token cannot be asked for its keys, so nothing is accepted. `details.idToken` says so.',
+    advice: 'Repeat the request after the seconds in `Retry-After`, as long as the ID token is fresh.'
+  },
   'directory-busy': {
     meaning: 'Too many published documents are being fetched, or one was fetched too often.',
     advice: 'Repeat the request after the seconds in `Retry-After`.'

@@ -9,8 +9,8 @@ import { answerOf, BAD_REQUEST_CODE, UNAVAILABLE_CODE } from './answers.js'
 import { requireSecret } from './require-secret.js'
 import { SECURITY_FIELDS } from './security-fields.js'
 
-/** Maximum size of a request body, in bytes. */
-const BODY_BYTES_MAX = 16_384
+/** Maximum size of a request body, in bytes: an acceptance with its proof is the largest. */
+const BODY_BYTES_MAX = 65_536
 
 /**
  * The app for the identity provider and for operators; not for the internet.

@@ -10,7 +10,9 @@ import type { DecideDependencies, RuleDependencies } from '../features/approve-p
 import type { FreezeDependencies } from '../features/operate-wallets/freeze.js'
 import type { PeerDependencies } from '../features/operate-peers/dependencies.js'
 import type { RefundDependencies } from '../features/refund-payments/dependencies.js'
+import type { OwnershipDependencies } from '../features/state-ownership/state-ownership.js'
 import { answer } from '../grpc/operator/answer.js'
+import { stateOwnershipRpc } from '../grpc/operator/holders.js'
 import * as approval from '../grpc/operator/payment-approval.js'
 import * as peers from '../grpc/operator/peers.js'
 import { createRefundRpc, listRefundsRpc } from '../grpc/operator/refunds.js'
@@ -25,7 +27,8 @@ export interface GrpcDependencies
     DecideDependencies,
     RuleDependencies,
     PeerDependencies,
-    RefundDependencies {
+    RefundDependencies,
+    OwnershipDependencies {
   readonly counters: DecideDependencies['counters'] & GiveUpLostDependencies['counters']
   readonly logger: Logger
   readonly telling: Telling
@@ -34,7 +37,11 @@ export interface GrpcDependencies
   /** Who may operate when clients present certificates, and what audits regard as lost. */
   readonly config: Pick<
     ResourceServerConfig,
-    'GRPC_OPERATOR_CLIENTS' | 'GRPC_EVENT_CLIENTS' | 'ORPHAN_AGE_SECONDS' | 'FREEZE_PENDING_PAYMENTS'
+    | 'GRPC_OPERATOR_CLIENTS'
+    | 'GRPC_EVENT_CLIENTS'
+    | 'GRPC_HOLDER_CLIENTS'
+    | 'ORPHAN_AGE_SECONDS'
+    | 'FREEZE_PENDING_PAYMENTS'
   >
 }
 
@@ -52,6 +59,11 @@ export function createGrpcServices(dependencies: GrpcDependencies): GrpcService[
       definition: wallet.PeerServiceService,
       implementation: peerService(dependencies),
       clients: { everyMethod: operators }
+    },
+    {
+      definition: wallet.HolderServiceService,
+      implementation: holderService(dependencies),
+      clients: { everyMethod: config.GRPC_HOLDER_CLIENTS ?? [] }
     },
     createEventService({
       ...dependencies,
@@ -75,6 +87,7 @@ function walletOperatorService(dependencies: GrpcDependencies): wallet.WalletOpe
     listAssets: handlers.unary(answer(operator.listAssetsRpc(dependencies))),
     createAccount: handlers.unary(answer(operator.createAccountRpc(dependencies))),
     listAccounts: handlers.unary(answer(operator.listAccountsRpc(dependencies))),
+    setAccountHolder: handlers.unary(answer(operator.setAccountHolderRpc(dependencies))),
     createWalletAddress: handlers.unary(answer(operator.createWalletAddressRpc(dependencies))),
     freezeAccount: handlers.unary(answer(operator.freezeAccountRpc(true, dependencies))),
     unfreezeAccount: handlers.unary(answer(operator.freezeAccountRpc(false, dependencies))),
@@ -99,6 +112,11 @@ function walletOperatorService(dependencies: GrpcDependencies): wallet.WalletOpe
     restoreReservations: handlers.unary(answer(operator.restoreReservationsRpc(dependencies))),
     audit: handlers.unary(answer(operator.auditRpc(dependencies)))
   }
+}
+
+function holderService(dependencies: GrpcDependencies): wallet.HolderServiceServer {
+  const handlers = createHandlers(dependencies.logger, dependencies.callObserver)
+  return { stateOwnership: handlers.unary(answer(stateOwnershipRpc(dependencies))) }
 }
 
 function peerService(dependencies: GrpcDependencies): wallet.PeerServiceServer {

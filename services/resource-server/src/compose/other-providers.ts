@@ -4,16 +4,12 @@ import { ConfigurationError } from '@open-payments-server/runtime/configuration'
 import { createSecretBox } from '@open-payments-server/runtime/secret-box'
 import type { OutgoingMethod } from '../domain/outgoing-method.js'
 import type { SentPacketCounters } from '../domain/packet-counters.js'
+import { readSigningKeys } from '../domain/signing-keys.js'
 import { PATHLESS_WALLET_ADDRESS } from '../domain/wallet-address.js'
 import { LEASE_MS } from '../features/process-outgoing-payments/send-payments.js'
 import { createInterledgerMethod } from '../features/send-packets/interledger-method.js'
 import { createGrantStore } from '../modules/provider-grants/index.js'
-import {
-  type ClientIdentity,
-  createClientIdentity,
-  createReceiverReader,
-  readSigningKeys
-} from '../other-providers/index.js'
+import { type ClientIdentity, createClientIdentity, createReceiverReader } from '../other-providers/index.js'
 import type { Context } from './context.js'
 import type { DomainPorts } from './domain-ports.js'
 import { peerSecretKeys, type PeerConnections } from './peers.js'

@@ -4,13 +4,7 @@
  */
 export { type ProviderGrant } from './grant-answer.js'
 export { type GrantStore } from './grants.js'
-export {
-  type ClientIdentity,
-  createClientIdentity,
-  type PublishedKeys,
-  readSigningKeys,
-  type SigningKey
-} from './identity.js'
+export { type ClientIdentity, createClientIdentity, type PublishedKeys } from './identity.js'
 export { type RemoteReceiver } from './incoming-payment-document.js'
 export { ProviderFailure, type ProviderFailureKind } from './provider-failure.js'
 export {

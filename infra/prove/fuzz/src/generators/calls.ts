@@ -94,6 +94,12 @@ export function operatorCalls(places: CallPlaces): fc.Arbitrary<OperatorCall> {
       method: texts('', 'ilp')
     }),
     deleteApprovalRule: fc.record({ ruleId: texts('0190a8b1-0000-7000-8000-000000000001') }),
+    setAccountHolder: fc.record({
+      accountName: texts(accountName),
+      holder: fc.option(fc.record({ issuer: texts('https://login.example'), sub: texts('alice') }), {
+        nil: undefined
+      })
+    }),
     freezeAccount: fc.record({ accountName: texts(accountName), reason }),
     unfreezeAccount: fc.record({ accountName: texts(accountName), reason }),
     freezeWalletAddress: fc.record({ walletAddress: texts(walletAddress), reason }),
@@ -102,6 +108,7 @@ export function operatorCalls(places: CallPlaces): fc.Arbitrary<OperatorCall> {
   const grants = {
     freezeClient: fc.record({ client: texts(walletAddress), reason }),
     unfreezeClient: fc.record({ client: texts(walletAddress), reason }),
+    getConsentRecord: fc.record({ grantId: texts('0190a8b1-0000-7000-8000-000000000001') }),
     listFrozenClients: fc.record({ pageSize, pageToken: texts('', walletAddress) })
   }
   const of = (

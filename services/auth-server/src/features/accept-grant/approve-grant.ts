@@ -1,7 +1,15 @@
 import { instantText, Statement } from '@open-payments-server/database'
+import type { ConsentRecord } from '../../domain/consent-proof.js'
+import type { GrantedItem } from '../../domain/narrowing.js'
+import { consentRecordValue, insertedConsentRecords } from '../../modules/consent-records/index.js'
 import { Prisma, type Queries } from '../../modules/database.js'
 import { appended } from '../../modules/events/index.js'
-import { approvedGrantEvents, approvedGrants } from '../../modules/grants/index.js'
+import {
+  approvedGrantEvents,
+  approvedGrants,
+  grantedAccessValue,
+  narrowedAccess
+} from '../../modules/grants/index.js'
 import { approvedInteractions, openInteraction } from '../../modules/interactions/index.js'
 
 /** An account holder's consent. */
@@ -12,13 +20,18 @@ export interface Approval {
   readonly continueBeforeMs: number
   /** SHA-256 of the code that the browser needs to finish; undefined when it needs none. */
   readonly finishCodeHash: Buffer | undefined
+  /** What was granted; undefined for everything that was asked. */
+  readonly granted: readonly GrantedItem[] | undefined
+  /** The proof of the consent; undefined for consent without one. */
+  readonly consentRecord: ConsentRecord | undefined
 }
 
 // One statement: the grant's row decides between racing decisions, and the interaction always agrees with it.
 const APPROVE_GRANT = new Statement(
   'approve-grant',
   Prisma.sql`
-  with ${openInteraction}, ${approvedGrants}, ${approvedInteractions}, ${appended(approvedGrantEvents)}
+  with ${openInteraction}, ${approvedGrants}, ${approvedInteractions}, ${narrowedAccess},
+       ${insertedConsentRecords}, ${appended(approvedGrantEvents)}
   select grant_id from approved_grant`,
   { prepared: false }
 )
@@ -34,7 +47,9 @@ export async function approveGrant(on: Queries, approval: Approval): Promise<boo
     interactionId,
     now: instantText(nowMs),
     continueBefore: instantText(continueBeforeMs),
-    finishCodeHash: finishCodeHash ?? null
+    finishCodeHash: finishCodeHash ?? null,
+    ...grantedAccessValue(approval.granted),
+    ...consentRecordValue(approval.consentRecord)
   })
   return approved.length === 1
 }

@@ -1,14 +1,40 @@
 import { readOptionalBody } from '@open-payments-server/http-server'
+import { measuredList, measuredText } from '@open-payments-server/value-types/schemas'
 import { z } from 'zod'
+import { access } from '../access-schema.js'
 import type { IdentityProviderRoute } from '../identity-provider-route.js'
 import { acceptGrant, type AcceptGrantDependencies } from './accept-grant.js'
 
-const bodySchema = z.object({ finishCode: z.boolean().optional() })
+/** Maximum length of an ID token, in characters. */
+const ID_TOKEN_LENGTH_MAX = 16_384
+/** Maximum length of a statement of ownership, in characters: several times the length of those that are signed. */
+const OWNERSHIP_LENGTH_MAX = 8_192
+/** Maximum number of paragraphs that an account holder is shown, and length of one, in characters. */
+const [WORDS_MAX, WORDS_LENGTH_MAX] = [100, 2_000]
+const LANGUAGE = /^[A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8}){0,8}$/
+
+const bodySchema = z.object({
+  finishCode: z.boolean().optional(),
+  access: access.optional(),
+  idToken: measuredText(z.string().min(1).max(ID_TOKEN_LENGTH_MAX)).optional(),
+  ownership: measuredText(z.string().min(1).max(OWNERSHIP_LENGTH_MAX)).optional(),
+  document: z
+    .looseObject({
+      language: z.string().regex(LANGUAGE, { message: 'expected a language tag, such as en' }),
+      words: measuredList(
+        z
+          .array(measuredText(z.string().min(1).max(WORDS_LENGTH_MAX)))
+          .min(1)
+          .max(WORDS_MAX)
+      )
+    })
+    .optional()
+})
 
 /**
- * `POST /grant/{id}/{nonce}/accept` for identity providers: the account holder consents. With the JSON body `{
- * "finishCode": true }`, the answer has a `finishCode`, which the browser in which the consent was given must bring to
- * `finish`.
+ * `POST /grant/{id}/{nonce}/accept` for identity providers: the account holder consents. The JSON body may have `idToken`, `ownership`
+ * and `document`, which prove it, and `access`, which grants less than was asked. With `"finishCode": true`, the answer has a
+ * `finishCode`, which the browser in which the consent was given must bring to `finish`.
  */
 export function acceptGrantRoute(dependencies: AcceptGrantDependencies): IdentityProviderRoute {
   return {
@@ -16,9 +42,8 @@ export function acceptGrantRoute(dependencies: AcceptGrantDependencies): Identit
     path: '/grant/:id/:nonce/accept',
     handle: async (request, response) => {
       const { id, nonce } = request.params
-      const body = readOptionalBody(request, bodySchema)
-      const wantsFinishCode = body?.finishCode ?? false
-      const finishCode = await acceptGrant({ id, nonce, wantsFinishCode }, dependencies)
+      const { finishCode: wantsFinishCode = false, ...body } = readOptionalBody(request, bodySchema) ?? {}
+      const finishCode = await acceptGrant({ id, nonce, wantsFinishCode, ...body }, dependencies)
       if (finishCode === undefined) response.status(202).end()
       else response.status(202).json({ finishCode })
     }

@@ -1,18 +1,25 @@
 import { formatAccessItem } from '../../domain/access.js'
 import { unknownInteraction } from '../../domain/errors.js'
 import type { InteractionReader } from '../../domain/interactions.js'
+import { consentTerms, payeesOf } from '../consent-document.js'
 import type { IdentityProviderRoute } from '../identity-provider-route.js'
+
+/** Members of an access item that an acceptance may make less than they were asked. It may also leave out items. */
+const MAY_CHANGE = ['actions', 'limits.debitAmount', 'limits.receiveAmount', 'limits.interval'] as const
 
 /** What the route needs. */
 export interface ShowGrantRouteDependencies {
   readonly interactions: InteractionReader
+  readonly grantEndpoint: string
+  readonly consentProof: 'none' | 'required' | 'either'
 }
 
 /**
- * `GET /grant/{id}/{nonce}` for identity providers: what is requested, from whom, by whom, until when, and what was
- * decided. A cancelled grant requests nothing any more.
+ * `GET /grant/{id}/{nonce}` for identity providers: what is requested, from whom, by whom, until when, what may be less, what a
+ * proof of the consent is about, and what was decided. A cancelled grant requests nothing any more.
  */
-export function showGrantRoute({ interactions }: ShowGrantRouteDependencies): IdentityProviderRoute {
+export function showGrantRoute(dependencies: ShowGrantRouteDependencies): IdentityProviderRoute {
+  const { interactions, grantEndpoint, consentProof } = dependencies
   return {
     method: 'GET',
     path: '/grant/:id/:nonce',
@@ -25,10 +32,14 @@ export function showGrantRoute({ interactions }: ShowGrantRouteDependencies): Id
         access: grant.access.map(formatAccessItem),
         ...(grant.subject === undefined ? {} : { subject: grant.subject }),
         walletAddress,
+        payees: payeesOf(grant.access),
         state,
         expiresAt: new Date(expiresAtMs).toISOString(),
         client: grant.client,
-        clientName: grant.clientName
+        clientName: grant.clientName,
+        mayChange: MAY_CHANGE,
+        consentProof,
+        document: consentTerms(interaction, grant.access, grantEndpoint)
       })
     }
   }

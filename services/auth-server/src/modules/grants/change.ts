@@ -1,6 +1,8 @@
 import { instantText, placeholder } from '@open-payments-server/database'
 import type { GrantState } from '../../domain/grants.js'
+import type { GrantedItem } from '../../domain/narrowing.js'
 import { Prisma, type Queries } from '../database.js'
+import { storeAccessItem } from './access-items.js'
 import { IS_HOLDER_FROZEN } from './read.js'
 
 // Each changes a grant's row, which decides between racing changes. What belongs to the grant is changed by other parts of
@@ -18,6 +20,42 @@ export const approvedGrants = Prisma.sql`
       from open_interaction i
      where g.id = i.grant_id and g.state = 'pending'
     returning g.id as grant_id, g.state, g.updated_at as changed_at)`
+
+const GRANTED = Prisma.sql`${placeholder('granted')}::jsonb`
+
+/**
+ * Leaves of the access items of `approved_grant (grant_id)` what {@link grantedAccessValue} says. Nothing was charged to them before.
+ * An item is deleted or changed by whether it was granted.
+ */
+export const narrowedAccess = Prisma.sql`
+  granted_item as (
+    select position, actions, "limitInterval", "limitDebitValue", "limitDebitCode", "limitDebitScale",
+           "limitReceiveValue", "limitReceiveCode", "limitReceiveScale"
+      from jsonb_to_recordset(${GRANTED}) as new (
+        position smallint, actions text[], "limitInterval" text, "limitDebitValue" numeric, "limitDebitCode" text,
+        "limitDebitScale" smallint, "limitReceiveValue" numeric, "limitReceiveCode" text, "limitReceiveScale" smallint)),
+  withheld_access_item as (
+    delete from access_item a using approved_grant g
+     where a.grant_id = g.grant_id and ${GRANTED} is not null
+       and a.position not in (select position from granted_item)),
+  narrowed_access_item as (
+    update access_item a
+       set actions = n.actions, limit_interval = n."limitInterval", limit_debit_value = n."limitDebitValue",
+           limit_debit_code = n."limitDebitCode", limit_debit_scale = n."limitDebitScale",
+           limit_receive_value = n."limitReceiveValue", limit_receive_code = n."limitReceiveCode",
+           limit_receive_scale = n."limitReceiveScale"
+      from granted_item n, approved_grant g
+     where a.grant_id = g.grant_id and a.position = n.position)`
+
+/** The value of {@link narrowedAccess}; undefined grants what was asked. */
+export function grantedAccessValue(granted: readonly GrantedItem[] | undefined): {
+  readonly granted: string | null
+} {
+  if (granted === undefined) return { granted: null }
+  return {
+    granted: JSON.stringify(granted.map(({ position, item }) => ({ position, ...storeAccessItem(item) })))
+  }
+}
 
 /**
  * Issues the grant of the value `grantId` if it is approved, and its client is not frozen. Returns `issued_grant (grant_id, state,

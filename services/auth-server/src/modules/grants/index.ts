@@ -14,9 +14,11 @@ export { insertedGrants, type NewGrant, newGrantValues } from './begin.js'
 export {
   approvedGrants,
   endedGrants,
+  grantedAccessValue,
   type GrantEnd,
   grantEndValues,
   issuedGrants,
+  narrowedAccess,
   restartWait
 } from './change.js'
 export {

@@ -2,6 +2,7 @@ import { newId } from '@open-payments-server/value-types/identifiers'
 import type { Asset } from '@open-payments-server/value-types/amounts'
 import { CallRefused, invalidCallField } from '../../domain/call-refused.js'
 import type { Freeze } from '../../domain/freeze.js'
+import type { Holder } from '../../domain/holder.js'
 import * as ledger from '../../modules/ledger/index.js'
 import { findAssetId } from './assets.js'
 import type { OperatorDependencies } from './dependencies.js'
@@ -22,6 +23,8 @@ export interface OperatedAccount {
   readonly createdAtMs: number
   /** undefined unless it is frozen. */
   readonly freeze: Freeze | undefined
+  /** undefined unless an operator said who holds it. */
+  readonly holder: Holder | undefined
 }
 
 /**
@@ -41,7 +44,16 @@ export async function createAccount(
   if (!(await ledger.createAccount(dependencies.database, { id, name, assetId, asset, createdAtMs }))) {
     throw new CallRefused('already-exists', `there is an account ${name} already`, { field: 'name' })
   }
-  return { name, asset, balance: 0n, held: 0n, available: 0n, createdAtMs, freeze: undefined }
+  return {
+    name,
+    asset,
+    balance: 0n,
+    held: 0n,
+    available: 0n,
+    createdAtMs,
+    freeze: undefined,
+    holder: undefined
+  }
 }
 
 /**
@@ -89,6 +101,7 @@ function toOperatedAccount(account: ledger.Account): OperatedAccount {
     held,
     available: balance - held,
     createdAtMs: account.createdAtMs,
-    freeze: account.freeze
+    freeze: account.freeze,
+    holder: account.holder
   }
 }

@@ -17,7 +17,8 @@ export function toAccountMessage(account: OperatedAccount): wallet.Account {
     heldValue: account.held.toString(),
     availableValue: account.available.toString(),
     createTime: new Date(account.createdAtMs),
-    freeze: toFreezeMessage(account.freeze)
+    freeze: toFreezeMessage(account.freeze),
+    holder: account.holder
   }
 }
 

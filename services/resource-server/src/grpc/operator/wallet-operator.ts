@@ -31,6 +31,7 @@ import {
   freezeAccountByName,
   freezeWalletAddressByUrl
 } from '../../features/operate-wallets/freeze.js'
+import { type HolderDependencies, setAccountHolder } from '../../features/operate-wallets/holder.js'
 import { deposit, withdraw } from '../../features/operate-wallets/money.js'
 import { listPayments, type OperatedPayment } from '../../features/operate-wallets/payments.js'
 import { createWalletAddress, listWalletAddresses } from '../../features/operate-wallets/wallet-addresses.js'
@@ -78,6 +79,15 @@ export function listAccountsRpc(
     const { items, nextPageToken } = cutPage(found, pageSize, (account) => writeTextToken(account.name))
     return { accounts: items.map(toAccountMessage), nextPageToken }
   }
+}
+
+/** `WalletOperatorService.SetAccountHolder`. */
+export function setAccountHolderRpc(
+  dependencies: HolderDependencies
+): UnaryHandler<wallet.SetAccountHolderRequest, wallet.SetAccountHolderResponse> {
+  return async ({ accountName, holder }, { clientNames }) => ({
+    account: toAccountMessage(await setAccountHolder({ accountName, holder, clientNames }, dependencies))
+  })
 }
 
 /** `WalletOperatorService.CreateWalletAddress`. */

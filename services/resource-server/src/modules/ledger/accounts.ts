@@ -1,6 +1,7 @@
 import { instantText, placeholder, Statement } from '@open-payments-server/database'
 import type { Asset } from '@open-payments-server/value-types/amounts'
 import { type Freeze, type FreezeColumns, readFreeze } from '../../domain/freeze.js'
+import { type Holder, type HolderColumns, readHolder } from '../../domain/holder.js'
 import { Prisma, type Queries } from '../database.js'
 import { appended } from '../events/index.js'
 
@@ -16,6 +17,8 @@ export interface Account {
   readonly createdAtMs: number
   /** undefined unless it is frozen. */
   readonly freeze: Freeze | undefined
+  /** undefined unless an operator said who holds it. */
+  readonly holder: Holder | undefined
 }
 
 /** Fragment: what an account can spend. */
@@ -103,15 +106,16 @@ interface WholeDecimal {
 }
 
 function toAccount(
-  account: FreezeColumns & {
-    id: string
-    name: string | null
-    asset: Asset
-    creditsPosted: WholeDecimal
-    debitsPosted: WholeDecimal
-    debitsPending: WholeDecimal
-    createdAt: Date
-  }
+  account: FreezeColumns &
+    HolderColumns & {
+      id: string
+      name: string | null
+      asset: Asset
+      creditsPosted: WholeDecimal
+      debitsPosted: WholeDecimal
+      debitsPending: WholeDecimal
+      createdAt: Date
+    }
 ): Account {
   const { code, scale } = account.asset
   return {
@@ -122,6 +126,7 @@ function toAccount(
     debitsPosted: BigInt(account.debitsPosted.toFixed(0)),
     debitsPending: BigInt(account.debitsPending.toFixed(0)),
     createdAtMs: account.createdAt.getTime(),
-    freeze: readFreeze(account)
+    freeze: readFreeze(account),
+    holder: readHolder(account)
   }
 }

@@ -17,6 +17,7 @@ export {
   type ToldWalletAddress,
   unfrozenPayers
 } from './freeze.js'
+export { findHolding, type Holding } from './holding.js'
 export {
   addKey,
   countKeys,

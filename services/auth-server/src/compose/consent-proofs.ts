@@ -1,0 +1,59 @@
+import { createSafeHttpClient } from '@open-payments-server/http-client'
+import type { IdTokenVerifier, OwnershipVerifier } from '../domain/consent-proof.js'
+import {
+  createIdTokenVerifier,
+  createIssuerKeys,
+  createOwnershipVerifier,
+  parseIssuers,
+  parseOwnershipKeys
+} from '../modules/issuers/index.js'
+import type { Context } from './context.js'
+
+/** Maximum duration of fetching a document of an issuer, in milliseconds. */
+const FETCH_TIMEOUT_MS = 3_000
+/** Maximum size of a document of an issuer, in bytes. */
+const FETCHED_BYTES_MAX = 131_072
+
+/** How consent is proved. */
+export interface ConsentProofs {
+  /** Whether acceptances must have a proof; `either` takes both kinds. */
+  readonly consentProof: 'none' | 'required' | 'either'
+  readonly idTokens: IdTokenVerifier
+  readonly ownerships: OwnershipVerifier
+}
+
+/** Opens what verifies proofs of consent. */
+export function openConsentProofs({ config, logger, lifecycle, clock }: Context): ConsentProofs {
+  const issuers = parseIssuers(config.CONSENT_ISSUERS)
+  const toleranceSeconds = config.CONSENT_CLOCK_TOLERANCE_SECONDS
+  // An operator names the issuers, which may be in a private network. Nobody else can choose what is fetched.
+  const httpClient = createSafeHttpClient({
+    allowPrivateNetworks: true,
+    timeoutMs: FETCH_TIMEOUT_MS,
+    bodyBytesMax: FETCHED_BYTES_MAX,
+    userAgent: 'open-payments-server'
+  })
+  lifecycle.add({ name: 'connections to issuers', stop: () => httpClient.close() })
+  const keys = createIssuerKeys({
+    httpClient,
+    clock,
+    logger,
+    allowHttp: config.ENVIRONMENT === 'development'
+  })
+  return {
+    consentProof: config.CONSENT_PROOF ?? 'either',
+    idTokens: createIdTokenVerifier({
+      issuers,
+      keys,
+      clock,
+      ageMaxSeconds: config.CONSENT_ID_TOKEN_AGE_MAX_SECONDS,
+      toleranceSeconds
+    }),
+    ownerships: createOwnershipVerifier({
+      keys: parseOwnershipKeys(config.OWNERSHIP_PUBLIC_KEYS),
+      audience: config.PUBLIC_URL,
+      clock,
+      toleranceSeconds
+    })
+  }
+}

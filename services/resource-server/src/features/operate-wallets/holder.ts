@@ -1,0 +1,40 @@
+import type { Logger } from '@open-payments-server/runtime'
+import { invalidCallField } from '../../domain/call-refused.js'
+import { findHolderProblem, type Holder } from '../../domain/holder.js'
+import { setHolder } from '../../modules/ledger/index.js'
+import { getAccount, type OperatedAccount } from './accounts.js'
+import type { OperatorDependencies } from './dependencies.js'
+
+/** What setting holders needs. */
+export interface HolderDependencies extends OperatorDependencies {
+  readonly logger: Pick<Logger, 'info'>
+}
+
+/** An operator's order. */
+export interface HolderOrder {
+  readonly accountName: string
+  /** Who holds the account from now on; undefined for nobody. */
+  readonly holder: Holder | undefined
+  /** Names in the operator's certificate; none without mutual TLS. */
+  readonly clientNames: readonly string[]
+}
+
+/**
+ * Says who holds an account. Repeating it has no further effect. Consent that was given before stays as it is.
+ *
+ * @returns the account after it
+ * @throws CallRefused `invalid`, or `not-found` for the account
+ */
+export async function setAccountHolder(
+  { accountName, holder, clientNames }: HolderOrder,
+  dependencies: HolderDependencies
+): Promise<OperatedAccount> {
+  const wrong = holder && findHolderProblem(holder)
+  if (wrong !== undefined) throw invalidCallField(`holder.${wrong.member}`, wrong.problem)
+  const before = await getAccount(accountName, dependencies)
+  if (await setHolder(dependencies.database, accountName, holder)) {
+    const said = { account: accountName, holder, before: before.holder, by: clientNames }
+    dependencies.logger.info(said, 'holder set')
+  }
+  return { ...before, holder }
+}
