@@ -60,9 +60,15 @@ describeWithEachHelm('the values', (chart) => {
     expect(containerOf(deployment).env).toContainEqual({ name: 'FEES', value: FEES })
   })
 
+  // Nothing else of it.
+  const ALL = [{ key: 'all.pem', path: 'all.pem' }]
   it.each([
-    ['a ConfigMap', { configMap: 'ours', key: 'all.pem' }, { configMap: { name: 'ours' } }],
-    ['a Secret', { secret: 'ours', key: 'all.pem' }, { secret: { secretName: 'ours', defaultMode: 0o440 } }]
+    ['a ConfigMap', { configMap: 'ours', key: 'all.pem' }, { configMap: { name: 'ours', items: ALL } }],
+    [
+      'a Secret',
+      { secret: 'ours', key: 'all.pem' },
+      { secret: { secretName: 'ours', defaultMode: 0o440, items: ALL } }
+    ]
   ])(
     'of authorities in %s are a file in every pod, which Node trusts',
     async (_what, authorities, source) => {
