@@ -42,6 +42,7 @@ async function run(
   const result = { status: 0, stdout: '', stderr: '' }
   result.status = await runCli(words, {
     environment,
+    name: 'operator',
     stackFile: join(directory, 'stack.json'),
     awaitInterruption: () => new AbortController().signal,
     stdout: (text) => {
@@ -143,7 +144,7 @@ describe('help', () => {
       const { status, stdout, stderr } = await run([...level, '--help'])
       expect(status).toBe(0)
       expect(stderr).toBe('')
-      expect(stdout).toContain('Usage: npm run cli --')
+      expect(stdout).toContain('Usage: operator ')
       expect(stdout).toContain('--json')
       expect(stdout).toContain('--auth <target>')
     }
@@ -403,6 +404,7 @@ describe('a reader that goes away, such as `head`', () => {
     const failed = new Promise((resolve) => reader.stdin.on('close', resolve))
     const status = await runCli(['deposit', 'alice', '10'], {
       environment: { AUTH_GRPC_TARGET: services.target, WALLET_GRPC_TARGET: services.target },
+      name: 'operator',
       stackFile: join(directory, 'stack.json'),
       awaitInterruption: () => new AbortController().signal,
       stdout: writerTo(reader.stdin),

@@ -113,7 +113,7 @@ export async function runCli(words: readonly string[], surroundings: CliSurround
 
 function createProgram(surroundings: CliSurroundings): Command {
   const run = sessionRunner(surroundings)
-  const program = new Command('npm run cli --')
+  const program = new Command(surroundings.name)
     .description('Operates the auth server and the resource server over gRPC.')
     .option('--json', 'print JSON')
     .option('--auth <target>', "the auth server's gRPC address, host:port (AUTH_GRPC_TARGET)")

@@ -6,6 +6,8 @@ import { openOperatorTls, type TlsFlags } from './tls.js'
 
 /** The environment of a command line. */
 export interface CliSurroundings extends Output {
+  /** How it is called, for its help. */
+  readonly name: string
   readonly environment: Readonly<Record<string, string | undefined>>
   /** The file that the quick start writes while it runs. */
   readonly stackFile: string

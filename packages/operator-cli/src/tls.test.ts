@@ -47,6 +47,7 @@ async function run(
   let [stdout, stderr] = ['', '']
   const status = await runCli(words, {
     environment: { AUTH_GRPC_TARGET: services.target, WALLET_GRPC_TARGET: services.target, ...environment },
+    name: 'operator',
     stackFile: '/nowhere/stack.json',
     awaitInterruption: () => new AbortController().signal,
     stdout: (text) => (stdout += text),

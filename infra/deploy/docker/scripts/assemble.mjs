@@ -1,16 +1,16 @@
-// Assembles the content of one service's image: the service and its production dependencies, nothing else.
+// Assembles the content of one image: a program and its production dependencies, nothing else.
 //
-//   node infra/deploy/docker/scripts/assemble.mjs <auth-server|resource-server> <folder>
+//   node infra/deploy/docker/scripts/assemble.mjs <auth-server|resource-server|operator> <folder>
 //
-// The workspace must be installed and the service built. The Dockerfile runs it, and a test does the same in a plain folder.
+// The workspace must be installed and the program built. The Dockerfile runs it, and a test does the same in a plain folder.
 import { spawnSync } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describeTree } from './describe-tree.mjs'
+import { packageOf } from './programs.mjs'
 
 const root = fileURLToPath(new URL('../../../../', import.meta.url))
-const services = readdirSync(join(root, 'services'))
 
 /** What a package of this project needs at run time; the rest is left out. */
 const ownFiles = new Set(['dist', 'node_modules', 'openapi', 'package.json', 'prisma'])
@@ -26,11 +26,9 @@ const installerNotes = new Set(['.bin', '.modules.yaml', '.pnpm-workspace-state-
 /** Prisma contains its query compiler for every supported database. */
 const otherDatabases = /^query_compiler_.*\.(cockroachdb|mysql|sqlite|sqlserver)\./
 
-const [service, folder] = process.argv.slice(2)
-if (!services.includes(service) || folder === undefined) {
-  console.error(`  usage: assemble.mjs <${services.join('|')}> <folder>`)
-  process.exit(1)
-}
+const usage = 'assemble.mjs <program> <folder>'
+const [program, folder] = process.argv.slice(2)
+const packageName = packageOf(folder === undefined ? undefined : program, usage)
 const target = resolve(folder)
 if (existsSync(target) && readdirSync(target).length > 0) {
   console.error(`  ${target} is not empty.`)
@@ -41,19 +39,20 @@ const sbom = describeTree(target)
 prune(target)
 dropDeadLinks(join(target, 'node_modules'))
 writeFileSync(join(target, 'sbom.cdx.json'), `${JSON.stringify(sbom, null, 2)}\n`)
+copyFileSync(join(root, 'LICENSE'), join(target, 'LICENSE'))
 
-/** Copies the service with its production dependencies, at the versions of the lock file. */
+/** Copies the program with its production dependencies, at the versions of the lock file. */
 function deploy() {
   const { packageManager } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   const parameters = [
-    ['--yes', packageManager, '--filter', `@open-payments-server/${service}`],
+    ['--yes', packageManager, '--filter', packageName],
     // Packages of the workspace as copies, so that no link leads back into it.
     ['--config.inject-workspace-packages=true', '--config.package-import-method=copy'],
     ['deploy', '--prod', '--offline', target]
   ].flat()
   const { status, stdout, stderr } = spawnSync('npx', parameters, { cwd: root, encoding: 'utf8' })
   if (status === 0) return
-  console.error(`${stdout}${stderr}\n  ${service} could not be deployed.`)
+  console.error(`${stdout}${stderr}\n  ${program} could not be deployed.`)
   process.exit(1)
 }
 

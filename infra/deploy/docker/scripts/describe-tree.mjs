@@ -1,20 +1,24 @@
+import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'yaml'
 
 /** Packages of this project: a version is a commit, so their version numbers mean nothing to others. */
 const ownPrefix = '@open-payments-server/'
+/** What `process.versions` tells that is no library: Node, numbers of its interfaces, and tables. */
+const notLibraries = new Set(['node', 'modules', 'napi', 'cldr', 'tz', 'unicode'])
 
 /**
- * Lists the packages of a deployed service: a software bill of materials in the format CycloneDX 1.6. The same tree gives the same
- * text: it contains no date and no serial number.
+ * Lists the packages of a deployed program, and the Node that this process runs on, which the image has too: a software bill of
+ * materials in the format CycloneDX 1.6. The same tree and the same Node give the same text: it contains no date and no serial
+ * number.
  *
  * @param {string} target the folder that `pnpm deploy` wrote
  */
 export function describeTree(target) {
-  const service = readManifest(target)
+  const program = readManifest(target)
   const { packages } = parse(readFileSync(join(target, 'pnpm-lock.yaml'), 'utf8'))
-  const components = deployedPackages(target)
+  const libraries = deployedPackages(target)
     .map((directory) => readManifest(directory))
     // Type declarations, which are not in the image.
     .filter(({ name }) => !name.startsWith('@types/'))
@@ -25,8 +29,8 @@ export function describeTree(target) {
     bomFormat: 'CycloneDX',
     specVersion: '1.6',
     version: 1,
-    metadata: { component: { ...describePackage(service), type: 'application' } },
-    components
+    metadata: { component: { ...describePackage(program), type: 'application' } },
+    components: [describeNode(), ...libraries]
   }
 }
 
@@ -58,6 +62,34 @@ function describePackage({ name, version, license }, locked) {
     ...(name.startsWith(ownPrefix) ? {} : { purl }),
     ...(license === undefined ? {} : { licenses: [licenseOf(license)] }),
     ...(locked === undefined ? {} : { hashes: [hashOf(locked.resolution.integrity)] })
+  }
+}
+
+/** Node, with the libraries that it contains, and the hash of its program. */
+function describeNode() {
+  const { node: version, ...others } = process.versions
+  const purl = `pkg:generic/node@${version}`
+  const libraries = Object.entries(others)
+    .filter(([name]) => !notLibraries.has(name))
+    .sort(([left], [right]) => (left < right ? -1 : 1))
+  return {
+    type: 'platform',
+    name: 'node',
+    version,
+    'bom-ref': purl,
+    purl,
+    // By which scanners find what is known about it.
+    cpe: `cpe:2.3:a:nodejs:node.js:${version}:*:*:*:*:*:*:*`,
+    licenses: [licenseOf('MIT')],
+    hashes: [
+      { alg: 'SHA-256', content: createHash('sha256').update(readFileSync(process.execPath)).digest('hex') }
+    ],
+    components: libraries.map(([name, itsVersion]) => ({
+      type: 'library',
+      name,
+      version: itsVersion,
+      'bom-ref': `${purl}#${name}`
+    }))
   }
 }
 

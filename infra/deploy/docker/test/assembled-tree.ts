@@ -22,14 +22,14 @@ export interface Ended {
   readonly output: string
 }
 
-/** The files of a service's image, in a read-only folder. */
+/** The files of an image, in a read-only folder. */
 export class AssembledTree {
   private constructor(readonly directory: string) {}
 
-  /** Runs the Dockerfile's steps for a service that is already built. */
-  static async assemble(service: string): Promise<AssembledTree> {
-    const directory = await mkdtemp(join(await realpath(tmpdir()), `image-of-${service}-`))
-    await run(process.execPath, [assembleScript, service, directory])
+  /** Runs the Dockerfile's steps for a program that is already built. */
+  static async assemble(program: string): Promise<AssembledTree> {
+    const directory = await mkdtemp(join(await realpath(tmpdir()), `image-of-${program}-`))
+    await run(process.execPath, [assembleScript, program, directory])
     await run('chmod', ['-R', 'a+rX,a-w', directory])
     return new AssembledTree(directory)
   }

@@ -1,6 +1,8 @@
-import { randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { chmod, mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises'
+import { once } from 'node:events'
 import { createRequire } from 'node:module'
+import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -14,22 +16,24 @@ import pg from 'pg'
 import { AssembledTree, type ImageProcess } from './assembled-tree.js'
 
 const SERVICES = ['auth-server', 'resource-server'] as const
+const PROGRAMS = [...SERVICES, 'operator'] as const
 type Service = (typeof SERVICES)[number]
+type Program = (typeof PROGRAMS)[number]
 
 const MEGABYTE = 1_000_000
 /** It was 41 MB when this was set; development dependencies or Prisma's other databases would exceed it. */
 const SIZE_MAX = 50 * MEGABYTE
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url))
 
-const trees = new Map<Service, AssembledTree>()
-const treeOf = (service: Service): AssembledTree => trees.get(service)!
+const trees = new Map<Program, AssembledTree>()
+const treeOf = (program: Program): AssembledTree => trees.get(program)!
 
 let validateBom: ValidateFunction
 
 beforeAll(async () => {
   validateBom = bomValidator()
   await Promise.all(
-    SERVICES.map(async (service) => trees.set(service, await AssembledTree.assemble(service)))
+    PROGRAMS.map(async (program) => trees.set(program, await AssembledTree.assemble(program)))
   )
 }, 300_000)
 
@@ -40,36 +44,59 @@ afterAll(async () => {
 it('starts Node with the same options as elsewhere', async () => {
   const text = await readFile(join(ROOT, 'infra/deploy/docker/Dockerfile'), 'utf8')
   const [, entrypoint = ''] = /^ENTRYPOINT (.*)$/m.exec(text) ?? []
-  expect(JSON.parse(entrypoint)).toEqual(['/usr/local/bin/node', ...NODE_FLAGS])
+  expect(JSON.parse(entrypoint)).toEqual(['/usr/local/bin/node', ...NODE_FLAGS, 'dist/main.js'])
   const [, environment] = /^ENV (NODE_ENV=production.*)$/m.exec(text) ?? []
   const settings = Object.entries({ NODE_ENV: 'production', ...NODE_ENVIRONMENT })
   expect(environment?.split(' ')).toEqual(settings.map(([name, value]) => `${name}=${value}`))
 })
 
+it('pins its base images by digest', async () => {
+  const text = await readFile(join(ROOT, 'infra/deploy/docker/Dockerfile'), 'utf8')
+  const bases = [...text.matchAll(/^ARG \w+_IMAGE=(.*)$/gm)].map(([, image]) => image)
+  expect(bases).toHaveLength(2)
+  for (const base of bases) expect(base).toMatch(/^[\w.]+\/[\w./-]+:[\w.-]+@sha256:[\da-f]{64}$/)
+  const stages = [...text.matchAll(/^FROM (\S+)/gm)].map(([, image]) => image)
+  expect(new Set(stages)).toEqual(new Set(['${NODE_IMAGE}', '${RUNTIME_IMAGE}']))
+})
+
+it('is labelled with the version of the project', async () => {
+  const text = await readFile(join(ROOT, 'infra/deploy/docker/Dockerfile'), 'utf8')
+  const { version, license } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
+  expect(text).toContain(`org.opencontainers.image.version="${version}"`)
+  expect(text).toContain(`org.opencontainers.image.licenses="${license}"`)
+})
+
 describe.each(SERVICES)('the image of the %s', (service) => {
-  it('contains its program and migrations', async () => {
+  it('contains migrations', async () => {
     const files = await treeOf(service).files()
-    expect(files).toEqual(expect.arrayContaining(['dist/main.js', 'prisma/schema.prisma', 'sbom.cdx.json']))
+    expect(files).toContain('prisma/schema.prisma')
     expect(files.some((path) => /^prisma\/migrations\/[^/]+\/migration\.sql$/.test(path))).toBe(true)
   })
+})
 
-  it('is small, without sources, tests, maps, keys or settings, and with one native module', async () => {
-    const tree = treeOf(service)
+describe.each(PROGRAMS)('the image of the %s', (program) => {
+  it('contains its program and its license', async () => {
+    const tree = treeOf(program)
+    expect(await tree.files()).toEqual(expect.arrayContaining(['dist/main.js', 'sbom.cdx.json']))
+    expect(await tree.read('LICENSE')).toBe(await readFile(join(ROOT, 'LICENSE'), 'utf8'))
+  })
+
+  it('is small, without sources, tests, maps, keys or settings, and with one native module at most', async () => {
+    const tree = treeOf(program)
     expect(await tree.size()).toBeLessThan(SIZE_MAX)
     const files = await tree.files()
     expect(files.filter((path) => /\.(map|[cm]?ts|pem|key|crt|so|exe|bare)$/.test(path))).toEqual([])
-    expect(files.filter((path) => path.endsWith('.node'))).toEqual([
-      expect.stringMatching(
-        new RegExp(`/prebuilds/${process.platform}-${process.arch}/sodium-native\\.node$`)
-      )
-    ])
+    const native = new RegExp(`/prebuilds/${process.platform}-${process.arch}/sodium-native\\.node$`)
+    expect(files.filter((path) => path.endsWith('.node'))).toEqual(
+      program === 'operator' ? [] : [expect.stringMatching(native)]
+    )
     expect(files.filter((path) => /(^|\/)\.(env|npmrc|yarnrc|git)$/.test(path))).toEqual([])
     const sources = /(^|\/@open-payments-server\/[^/]+\/)(src|test|scripts)\//
     expect(files.filter((path) => sources.test(path))).toEqual([])
   })
 
   it('contains no development dependency', async () => {
-    const { components } = await readSbom(service)
+    const { components } = await readSbom(program)
     const names = components.map(({ name }) => name)
     for (const { name } of await developmentPackages()) expect(names).not.toContain(name)
     expect(names.filter((name) => /^(prisma|typescript|jest|react)$|eslint|swc|@types\//.test(name))).toEqual(
@@ -77,11 +104,22 @@ describe.each(SERVICES)('the image of the %s', (service) => {
     )
   })
 
-  it('comes with a bill of materials that is valid CycloneDX and names each package with its hash', async () => {
-    const sbom = await readSbom(service)
+  it('comes with a bill of materials that is valid CycloneDX and names Node and each package with its hash', async () => {
+    const sbom = await readSbom(program)
     validateBom(sbom)
     expect(validateBom.errors).toBeNull()
-    const foreign = sbom.components.filter(({ name }) => !name.startsWith('@open-payments-server/'))
+    const [node, ...libraries] = sbom.components
+    const hash = createHash('sha256').update(await readFile(process.execPath))
+    expect(node).toMatchObject({
+      name: 'node',
+      version: process.versions.node,
+      hashes: [{ alg: 'SHA-256', content: hash.digest('hex') }],
+      components: expect.arrayContaining([
+        expect.objectContaining({ name: 'openssl', version: process.versions.openssl })
+      ])
+    })
+    const foreign = libraries.filter(({ name }) => !name.startsWith('@open-payments-server/'))
+    expect(foreign.length).toBeGreaterThan(10)
     for (const component of foreign) {
       expect(component).toMatchObject({
         purl: expect.stringMatching(/^pkg:npm\//),
@@ -91,7 +129,7 @@ describe.each(SERVICES)('the image of the %s', (service) => {
   })
 
   it('is not writable by its user', async () => {
-    const writing = treeOf(service).spawn(['--eval', "require('node:fs').writeFileSync('dist/main.js', '')"])
+    const writing = treeOf(program).spawn(['--eval', "require('node:fs').writeFileSync('dist/main.js', '')"])
     const { code, output } = await writing.ended
     expect({ code, output }).toMatchObject({ code: 1, output: expect.stringMatching(/EACCES|EROFS/) })
   })
@@ -102,16 +140,38 @@ it('the bills of materials name the same packages as the page of dependencies', 
   const listed = new Set(
     [...page.matchAll(/^- `([^`]+)` (\S+) \(/gm)].map(([, name, version]) => `${name}@${version}`)
   )
-  const boms = await Promise.all(SERVICES.map((service) => readSbom(service)))
+  const boms = await Promise.all(PROGRAMS.map((program) => readSbom(program)))
   const built = boms.flatMap(({ components }) =>
     components
-      .filter(({ name }) => !name.startsWith('@open-payments-server/'))
+      .filter(({ purl }) => purl?.startsWith('pkg:npm/'))
       .map(({ name, version }) => `${name}@${version}`)
   )
   expect(new Set(built)).toEqual(new Set([...listed].filter((name) => !name.startsWith('@types/'))))
 })
 
-describe('both images, as a user without rights', () => {
+describe('the image of the operator', () => {
+  it('is the command line', async () => {
+    const ended = await treeOf('operator').spawn(['dist/main.js', '--help']).ended
+    expect(ended).toMatchObject({ code: 0, output: expect.stringContaining('Usage: operator ') })
+  })
+
+  it('ends on SIGTERM, to which the first process of a container must listen', async () => {
+    const silent = createServer()
+    const called = once(silent, 'connection')
+    silent.listen(0, '127.0.0.1')
+    await once(silent, 'listening')
+    const target = `127.0.0.1:${String((silent.address() as AddressInfo).port)}`
+    const asking = treeOf('operator').spawn(['dist/main.js', 'status'], {
+      AUTH_GRPC_TARGET: target,
+      WALLET_GRPC_TARGET: target
+    })
+    await called
+    expect(await asking.terminate()).toMatchObject({ code: 128 + 15 })
+    silent.close()
+  })
+})
+
+describe('the images of both services, as a user without rights', () => {
   const running: ImageProcess[] = []
   let system: System
 
@@ -157,10 +217,11 @@ describe('both images, as a user without rights', () => {
 interface Component {
   readonly name: string
   readonly version: string
+  readonly purl?: string
 }
 
-async function readSbom(service: Service): Promise<{ components: Component[] }> {
-  return JSON.parse(await treeOf(service).read('sbom.cdx.json'))
+async function readSbom(program: Program): Promise<{ components: Component[] }> {
+  return JSON.parse(await treeOf(program).read('sbom.cdx.json'))
 }
 
 /** Development dependencies of a service. */

@@ -1,8 +1,10 @@
 import { execFile } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from '@jest/globals'
 import {
+  type Container,
   containerOf,
   findObject,
   type KubernetesObject,
@@ -15,6 +17,7 @@ import { describeWithEachHelm, NAMESPACE } from './rendering.js'
 import { FOR_PODS, OF_CONTAINERS, OF_PODS, PEERS } from './samples.js'
 
 const OPERATOR_CLI = fileURLToPath(new URL('../../../../packages/operator-cli/', import.meta.url))
+const DOCKERFILE = fileURLToPath(new URL('../../docker/Dockerfile', import.meta.url))
 const PODS = [
   'auth-server',
   'auth-server-migration',
@@ -30,6 +33,11 @@ function containerIn({ spec }: PodTemplate) {
   expect(others).toEqual([])
   expect(container).toBeDefined()
   return container!
+}
+
+/** What a container is called with: in place of the entrypoint, and after it. */
+function callOf({ command, args }: Container) {
+  return [command, args]
 }
 
 const specOf = (objects: readonly KubernetesObject[], kind: string, name: string) =>
@@ -189,18 +197,33 @@ describeWithEachHelm('the values', (chart) => {
     for (const url of urls) expect(url).toMatch(/^https:\/\/docs\.example\/runbooks\/\w+\.md$/)
   })
 
+  it('give words to the entrypoint of the images, or Node in its place', async () => {
+    const [, entrypoint = ''] = /^ENTRYPOINT (.*)$/m.exec(await readFile(DOCKERFILE, 'utf8')) ?? []
+    const [node, ...rest] = JSON.parse(entrypoint) as string[]
+    expect(rest.at(-1)).toBe('dist/main.js')
+    const objects = await chart.objects({ audit: { enabled: true } })
+    const calls = new Map([...podsOf(objects)].map(([name, pod]) => [name, callOf(containerIn(pod))]))
+    expect(Object.fromEntries(calls)).toEqual({
+      'auth-server': [undefined, undefined],
+      'auth-server-migration': [undefined, ['migrate']],
+      'open-payments-audit': [undefined, ['audit']],
+      'open-payments-test': [[node], ['-e', ...Array<unknown>(3).fill(expect.any(String))]],
+      'resource-server': [undefined, undefined],
+      'resource-server-migration': [undefined, ['migrate']]
+    })
+  })
+
   it('of the audit make a call that the command line understands, up to the certificate', async () => {
     const pods = podsOf(await chart.objects({ audit: { enabled: true } }))
     const { args = [], env = [] } = containerIn(pods.get('open-payments-audit')!)
-    const [program, ...words] = args
-    expect(program).toBe('dist/main.js')
     const environment = Object.fromEntries(env.map(({ name, value }) => [name, value]))
     const call = (given: typeof environment): Promise<{ status: number | null; printed: string }> =>
       new Promise((resolve) => {
-        const main = join(OPERATOR_CLI, program ?? '')
+        // The entrypoint of the image.
+        const main = join(OPERATOR_CLI, 'dist/main.js')
         const child = execFile(
           process.execPath,
-          [main, ...words],
+          [main, ...args],
           { env: given },
           (_error, stdout, stderr) => {
             resolve({ status: child.exitCode, printed: stdout + stderr })

@@ -71,7 +71,7 @@ describeRendered.each(OVERLAYS)('the %s overlay', (overlay) => {
       expect(() => withSecretFiles(name, environment, loadMigrationConfiguration)).not.toThrow()
       expect(containerOf(job)).toMatchObject({
         image: containerOf(deployment).image,
-        args: ['dist/main.js', 'migrate']
+        args: ['migrate']
       })
       expect(environment.DATABASE_URL_FILE).not.toBe(environmentOf(deployment).DATABASE_URL_FILE)
     }

@@ -1,4 +1,4 @@
-/** The reason for each direct production dependency of the services and of this project's packages that they use. */
+/** The reason for each direct production dependency of what is deployed: the services, and the operator's command line. */
 export const DEPENDENCY_REASONS: Readonly<Record<string, string>> = {
   '@bufbuild/protobuf': 'Reads and writes protobuf messages, for the code that ts-proto generates.',
   '@grpc/grpc-js': 'gRPC in pure JavaScript: the official implementation for Node.',
@@ -28,13 +28,18 @@ export const DEPENDENCY_REASONS: Readonly<Record<string, string>> = {
   standardwebhooks: 'Signs webhooks (Standard Webhooks).',
   'structured-headers': 'Parses and writes structured fields (RFC 8941, RFC 9651), which signatures use.',
   canonicalize: 'Writes JSON in its canonical form (RFC 8785), so that a signature can be over it.',
+  'cli-table3': 'Draws the tables of the command line.',
+  commander: 'Parses the command line, and writes its help.',
   cookie: 'Parses and writes cookies (RFC 6265).',
   accepts: 'Chooses between a page and JSON, as the client prefers.',
+  'csv-parse': 'Reads statements of peers (RFC 4180).',
+  'csv-stringify': 'Writes statements of peers (RFC 4180).',
   express: "Serves the identity provider's listener.",
   ioredis: 'Redis: single-use marks, rate limits, and messages between replicas.',
   jose: 'Imports JSON Web Keys (RFC 7517, RFC 8037), computes their thumbprints (RFC 7638), and signs and verifies tokens (RFC 7519).',
   luxon: 'Calendar arithmetic for repeating intervals.',
   pg: 'PostgreSQL: the pools beneath Prisma.',
+  picocolors: 'Colors for the terminal, where it has some.',
   pino: 'Logs as JSON lines.',
   undici: "Node's HTTP client, with a hook for checking the address before connecting.",
   zod: 'Schemas of settings and of everything that callers send.'
