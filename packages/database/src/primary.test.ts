@@ -3,7 +3,12 @@ import { execFile } from 'node:child_process'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { type LocalPostgres, startPostgres, startTcpProxy, type TcpProxy } from '@open-payments-server/local-services'
+import {
+  type LocalPostgres,
+  startPostgres,
+  startTcpProxy,
+  type TcpProxy
+} from '@open-payments-server/local-services'
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import pg from 'pg'
 import { failureOf } from '../test/support/failure-of.js'
