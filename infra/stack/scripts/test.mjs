@@ -52,6 +52,10 @@ const longRuns = {
     paths: ['infra/prove/faults/test/patroni.long.test.ts', 'infra/prove/faults/test/redis-failover.test.ts'],
     environment: { FAILOVER_TEST_ROUNDS: '20' }
   },
+  images: {
+    paths: ['infra/prove/images/test/images.long.test.ts'],
+    environment: {}
+  },
   crash: {
     paths: ['infra/prove/faults/test/crash.test.ts', 'infra/prove/faults/test/crossing-crash.test.ts'],
     environment: { CRASH_TEST_ROUNDS: '20' }

@@ -18,6 +18,7 @@ export type { ServiceName } from './service-name.js'
 export { decideUnknownPackets } from './unknown-packets.js'
 export { runMigration, ServiceProcess, type ServiceProcessOptions } from './service-process.js'
 export { startSystem, type System } from './system.js'
+export { CLIENT_NAMES, createSystemTls, SERVER_NAMES, type SystemTls } from './system-tls.js'
 export {
   forgetReservations,
   type Groundwork,

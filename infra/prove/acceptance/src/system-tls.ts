@@ -3,7 +3,7 @@ import { createLogger } from '@open-payments-server/runtime'
 import {
   type CertificateOptions,
   createTestAuthority,
-  type TestTlsFolder,
+  type TestTlsFiles,
   writeTlsFiles
 } from '@open-payments-server/testing/certificates'
 import type { ServiceName } from './service-name.js'
@@ -17,8 +17,11 @@ export const CLIENT_NAMES = {
   gateway: 'gateway.wallet.test'
 } as const
 
-const AUTH_SERVER_NAME = 'auth-server.wallet.test'
-const RESOURCE_SERVER_NAME = 'resource-server.wallet.test'
+/** Names of the services of a system, as in their certificates. */
+export const SERVER_NAMES = {
+  'auth-server': 'auth-server.wallet.test',
+  'resource-server': 'resource-server.wallet.test'
+} as const
 
 /** TLS options of a channel. */
 export type ChannelTls = Required<Pick<ChannelOptions, 'tls' | 'serverName'>>
@@ -29,6 +32,8 @@ export interface SystemTls {
   readonly auth: Readonly<Record<string, string>>
   /** Settings of the resource server. */
   readonly resource: Readonly<Record<string, string>>
+  /** Issues a certificate of the system's authority, and writes it with its key. */
+  files(certificate: CertificateOptions): Promise<TestTlsFiles>
   /** TLS options for a client with a certificate. */
   channel(certificate: CertificateOptions, service: ServiceName): Promise<ChannelTls>
   /** Ends it, when the system has stopped. */
@@ -42,14 +47,14 @@ export interface SystemTls {
 export async function createSystemTls(): Promise<SystemTls> {
   const authority = await createTestAuthority()
   const cleanUps: (() => Promise<void>)[] = []
-  const write = async (certificate: CertificateOptions): Promise<TestTlsFolder['files']> => {
+  const write = async (certificate: CertificateOptions): Promise<TestTlsFiles> => {
     const folder = await writeTlsFiles(await authority.issue(certificate), authority.certificate)
     cleanUps.push(() => folder.remove())
     return folder.files
   }
-  const authServer = await write({ dnsNames: [AUTH_SERVER_NAME] })
+  const authServer = await write({ dnsNames: [SERVER_NAMES['auth-server']] })
   const resourceServer = await write({
-    dnsNames: [RESOURCE_SERVER_NAME],
+    dnsNames: [SERVER_NAMES['resource-server']],
     uris: [CLIENT_NAMES['resource-server']]
   })
   return {
@@ -68,15 +73,16 @@ export async function createSystemTls(): Promise<SystemTls> {
       AUTH_GRPC_TLS_CA_FILE: resourceServer.authority,
       AUTH_GRPC_TLS_CERTIFICATE_FILE: resourceServer.certificate,
       AUTH_GRPC_TLS_KEY_FILE: resourceServer.key,
-      AUTH_GRPC_TLS_SERVER_NAME: AUTH_SERVER_NAME
+      AUTH_GRPC_TLS_SERVER_NAME: SERVER_NAMES['auth-server']
     },
+    files: write,
     async channel(certificate, service) {
       const settings = { certificate: 'certificate', key: 'key', authority: 'authority' } as const
       const files = tlsFilesOf(settings, { ...(await write(certificate)) })
       if (files === undefined) throw new Error('every file is named')
       const tls = await watchTlsFiles(files, { logger: createLogger({ service: 'test', level: 'silent' }) })
       cleanUps.push(() => tls.stop())
-      return { tls, serverName: service === 'auth-server' ? AUTH_SERVER_NAME : RESOURCE_SERVER_NAME }
+      return { tls, serverName: SERVER_NAMES[service] }
     },
     async stop() {
       for (const cleanUp of cleanUps.toReversed()) await cleanUp()
@@ -84,7 +90,7 @@ export async function createSystemTls(): Promise<SystemTls> {
   }
 }
 
-function listener(files: TestTlsFolder['files']): Record<string, string> {
+function listener(files: TestTlsFiles): Record<string, string> {
   return {
     GRPC_TLS_CERTIFICATE_FILE: files.certificate,
     GRPC_TLS_KEY_FILE: files.key,
