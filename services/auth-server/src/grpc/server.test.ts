@@ -83,7 +83,7 @@ describe('the gRPC server of the auth server', () => {
       .flatMap((service) => Object.values(service))
       .filter((method) => !method.responseStream)
       .map((method) => method.path)
-    expect(paths).toHaveLength(12)
+    expect(paths).toHaveLength(14)
     for (const path of paths)
       expect([path, await codeOf(auth.address, path)]).not.toEqual([path, 'UNIMPLEMENTED'])
   })
