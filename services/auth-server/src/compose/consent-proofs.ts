@@ -1,5 +1,5 @@
 import { createSafeHttpClient } from '@open-payments-server/http-client'
-import type { IdTokenVerifier, OwnershipVerifier } from '../domain/consent-proof.js'
+import type { AcceptGrantDependencies } from '../features/accept-grant/accept-grant.js'
 import {
   createIdTokenVerifier,
   createIssuerKeys,
@@ -15,12 +15,7 @@ const FETCH_TIMEOUT_MS = 3_000
 const FETCHED_BYTES_MAX = 131_072
 
 /** How consent is proved. */
-export interface ConsentProofs {
-  /** Whether acceptances must have a proof; `either` takes both kinds. */
-  readonly consentProof: 'none' | 'required' | 'either'
-  readonly idTokens: IdTokenVerifier
-  readonly ownerships: OwnershipVerifier
-}
+export type ConsentProofs = Pick<AcceptGrantDependencies, 'consentProof' | 'idTokens' | 'ownerships'>
 
 /** Opens what verifies proofs of consent. */
 export function openConsentProofs({ config, logger, lifecycle, clock }: Context): ConsentProofs {
