@@ -13,5 +13,6 @@ export { type Durability, readServerState, type ServerState } from './server-sta
 export { readSnapshot } from './snapshot.js'
 export { rawSql, sql, type Sql } from './sql.js'
 export { bytesText, placeholder, readBytes, Statement, supplied } from './statement.js'
+export { currentTimeline } from './timeline.js'
 export { inTransaction, type TransactionalClient } from './transaction.js'
 export { writeTogether } from './write-together.js'

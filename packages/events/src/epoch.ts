@@ -1,4 +1,4 @@
-import { type RawQueries, rawSql, sql, Statement } from '@open-payments-server/database'
+import { currentTimeline, type RawQueries, rawSql, sql, Statement } from '@open-payments-server/database'
 
 /** How many numbers an epoch leaves out at least, should the clock be behind. */
 const LEFT_OUT = rawSql('1000000')
@@ -12,14 +12,6 @@ const FIRST_NUMBER = sql`
   greatest(l.last_number + ${LEFT_OUT}, (extract(epoch from clock_timestamp()) * 1000000)::bigint) + 1`
 
 /**
- * Fragment: the timeline of the database. A new one begins when a standby is promoted or a backup is restored to a moment. The
- * name of the WAL file is exact from the promotion on, whereas `pg_control_checkpoint` waits for the next checkpoint.
- */
-const CURRENT_TIMELINE = sql`
-  select c.system_identifier, ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint as timeline_id
-    from pg_control_system() c`
-
-/**
  * Fragment: the parts `met` and `begun`, which begin an epoch if the database is on a timeline that it was not met on before, for
  * whoever is the `publisher (is_this)`. Events that the database lost had numbers after the last one that it knows: the next
  * ones are left out. Whoever publishes meets the timeline first, so that no event of a new timeline has such a number.
@@ -28,7 +20,7 @@ export const metTimeline = sql`
   met as (
     insert into event_epoch (system_identifier, timeline_id, after_number, first_number)
     select t.system_identifier, t.timeline_id, l.last_number, ${FIRST_NUMBER}
-      from (${CURRENT_TIMELINE}) t cross join event_log l cross join publisher where publisher.is_this
+      from (${currentTimeline}) t cross join event_log l cross join publisher where publisher.is_this
     on conflict do nothing
     returning first_number
   ), begun as (
@@ -37,7 +29,7 @@ export const metTimeline = sql`
 
 /** Fragment, an expression: whether nobody has published on the timeline of the database yet. */
 export const isTimelineNew = sql`
-  not exists (select 1 from event_epoch e join (${CURRENT_TIMELINE}) t using (system_identifier, timeline_id))`
+  not exists (select 1 from event_epoch e join (${currentTimeline}) t using (system_identifier, timeline_id))`
 
 const READ_CHANGE = new Statement<{ readonly changed_at: Date | null }>(
   'read-epoch-change',

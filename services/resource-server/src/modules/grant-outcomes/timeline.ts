@@ -1,14 +1,5 @@
-import { placeholder, Statement } from '@open-payments-server/database'
+import { currentTimeline, placeholder, Statement } from '@open-payments-server/database'
 import { Prisma, type Queries } from '../database.js'
-
-/**
- * The current timeline: a new one begins when a standby is promoted or a backup is restored to a moment. The name of the
- * WAL file is exact from the promotion on, whereas `pg_control_checkpoint` waits for the next checkpoint. Any user may
- * query it on a primary.
- */
-const CURRENT = Prisma.sql`
-  select c.system_identifier, ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint as timeline_id
-    from pg_control_system() c`
 
 /** A failover is over by then. A timeline that was last seen longer ago was not left by one, but by a restore. */
 const FAILOVER_MAX_SECONDS = 180
@@ -29,7 +20,7 @@ const MEET = new Statement(
            and exists (select 1 from database_timeline before
                         where before.system_identifier = c.system_identifier and before.timeline_id < c.timeline_id
                           and before.last_seen_at > now() - ${FAILOVER_MAX_SECONDS} * interval '1 second'))
-    from (${CURRENT}) c
+    from (${currentTimeline}) c
   on conflict (system_identifier, timeline_id) do update set last_seen_at = now()
    where met.last_seen_at < now() - ${SEEN_SECONDS} * interval '1 second'`
 )
@@ -51,7 +42,7 @@ const CHANGED_AT = Prisma.sql`(
   select case when not bool_or((t.system_identifier, t.timeline_id) = (c.system_identifier, c.timeline_id)) then 'infinity'
               when count(*) > 1 then coalesce(max(t.first_seen_at) filter (where t.may_lose), '-infinity')
               else '-infinity' end::timestamptz
-    from database_timeline t, (${CURRENT}) c)`
+    from database_timeline t, (${currentTimeline}) c)`
 
 /** Fragment: whether a reservation of that age, without a payment here, may belong to a lost payment. */
 export const isBeforeChange = (createdAt: Prisma.Sql): Prisma.Sql => Prisma.sql`${createdAt} < ${CHANGED_AT}`
