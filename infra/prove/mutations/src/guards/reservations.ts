@@ -7,6 +7,7 @@ const RESERVE_SERVICE = 'services/auth-server/src/features/reserve-limits/reserv
 const END = 'services/auth-server/src/modules/limits/end.ts'
 const ENDS = 'services/auth-server/src/domain/ends.ts'
 const RESTORE = 'services/auth-server/src/modules/limits/restore.ts'
+const WINDOWS = 'services/auth-server/src/modules/limits/windows.ts'
 const RESTORE_SERVICE = 'services/auth-server/src/features/restore-reservations/restore-reservations.ts'
 const INTERVALS = 'packages/value-types/src/intervals/repeating-interval.ts'
 
@@ -41,8 +42,9 @@ export const RESERVATION_GUARDS: readonly Mutation[] = [
   {
     guard: 'a reservation that is recorded anew stays within the limit',
     file: RESTORE,
-    text: 'and w.spent_debit_value + excluded.spent_debit_value <= coalesce(w.limit_debit_value, ${LARGEST_VALUE})',
-    broken: '',
+    text: '${GROWN_WINDOW}',
+    broken:
+      'on conflict (access_item_id, interval_index) do update set spent_debit_value = w.spent_debit_value + excluded.spent_debit_value',
     test: restoring('never counts beyond a limit')
   },
   {
@@ -75,35 +77,35 @@ export const RESERVATION_GUARDS: readonly Mutation[] = [
   },
   {
     guard: 'later payments are together within the debit limit',
-    file: RESERVE,
+    file: WINDOWS,
     text: 'and w.spent_debit_value + excluded.spent_debit_value <= coalesce(w.limit_debit_value, ${LARGEST_VALUE})',
     broken: '',
     test: together('are taken in their order while there is room, those without any not hindering the others')
   },
   {
     guard: 'a payment that waited for its window is checked against its current receive total',
-    file: RESERVE,
-    text: 'then w.spent_receive_value + excluded.spent_receive_value\n                     <= coalesce(w.limit_receive_value, ${LARGEST_VALUE})',
+    file: WINDOWS,
+    text: 'then w.spent_receive_value + excluded.spent_receive_value\n                   <= coalesce(w.limit_receive_value, ${LARGEST_VALUE})',
     broken: 'then true',
     test: racing('finds the window as it is then: over the receive limit')
   },
   {
     guard: 'a window counts one debit asset',
-    file: RESERVE,
+    file: WINDOWS,
     text: 'where w.debit_code = excluded.debit_code and w.debit_scale = excluded.debit_scale',
     broken: 'where true',
     test: racing('finds the window as it is then: in another debit asset')
   },
   {
     guard: 'a window counts received amounts only in its asset',
-    file: RESERVE,
-    text: 'case\n             when w.receive_code = excluded.receive_code and w.receive_scale = excluded.receive_scale',
-    broken: 'case\n             when true',
+    file: WINDOWS,
+    text: 'case\n           when w.receive_code = excluded.receive_code and w.receive_scale = excluded.receive_scale',
+    broken: 'case\n           when true',
     test: reserving('counts all of them as debited, and tells each one what its own asset received')
   },
   {
     guard: 'payments in another receive asset than that of their window are reserved alone',
-    file: RESERVE,
+    file: WINDOWS,
     text: 'else (select count(*) = 1 from wanted) end',
     broken: 'else true end',
     test: together('in several receive assets are each told what its own asset received')
@@ -120,9 +122,9 @@ export const RESERVATION_GUARDS: readonly Mutation[] = [
     file: RESERVE,
     text: `
      order by access_item_id, interval_index
-    on conflict`,
+    \${GROWN_WINDOW}`,
     broken: `
-    on conflict`,
+    \${GROWN_WINDOW}`,
     test: together('is that of its windows, to reserve')
   },
   {

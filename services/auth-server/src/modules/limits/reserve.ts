@@ -12,6 +12,7 @@ import { ITEM_LIMITS } from '../grants/index.js'
 import { usableTokens } from '../tokens/index.js'
 import { takenEvents } from './events.js'
 import { LARGEST_VALUE, type SpentColumns, spentOf, type SpentValues } from './values.js'
+import { GROWN_WINDOW, RESERVATION_COLUMNS, WINDOW_COLUMNS } from './windows.js'
 
 /** A payment to be reserved. */
 export interface ReservationRequest {
@@ -85,8 +86,7 @@ const RESERVE = new Statement<ReservedRow>(
             and (w.receive_code <> a.receive_code or w.receive_scale <> a.receive_scale
                  or w.spent_receive_value + a.receive_value <= coalesce(w.limit_receive_value, ${LARGEST_VALUE}))))),
   room as (
-    insert into limit_window as w (access_item_id, interval_index, spent_debit_value, spent_receive_value, debit_code,
-                                   debit_scale, receive_code, receive_scale, limit_debit_value, limit_receive_value)
+    insert into limit_window as w (${WINDOW_COLUMNS})
     select access_item_id, interval_index, sum(debit_value), sum(receive_value), debit_code, debit_scale,
            receive_code, receive_scale, limit_debit_value, limit_receive_value
       from possible
@@ -95,17 +95,7 @@ const RESERVE = new Statement<ReservedRow>(
     having sum(debit_value) <= coalesce(limit_debit_value, ${LARGEST_VALUE})
        and sum(receive_value) <= coalesce(limit_receive_value, ${LARGEST_VALUE})
      order by access_item_id, interval_index
-    on conflict (access_item_id, interval_index) do update
-       set spent_debit_value = w.spent_debit_value + excluded.spent_debit_value,
-           spent_receive_value = w.spent_receive_value + case
-             when w.receive_code = excluded.receive_code and w.receive_scale = excluded.receive_scale
-             then excluded.spent_receive_value else 0 end
-     where w.debit_code = excluded.debit_code and w.debit_scale = excluded.debit_scale
-       and w.spent_debit_value + excluded.spent_debit_value <= coalesce(w.limit_debit_value, ${LARGEST_VALUE})
-       and case when w.receive_code = excluded.receive_code and w.receive_scale = excluded.receive_scale
-                then w.spent_receive_value + excluded.spent_receive_value
-                     <= coalesce(w.limit_receive_value, ${LARGEST_VALUE})
-                else (select count(*) = 1 from wanted) end
+    ${GROWN_WINDOW}
     returning w.access_item_id, w.interval_index, w.spent_debit_value, w.spent_receive_value,
               w.receive_code as counted_code, w.receive_scale as counted_scale),
   taken as (
@@ -116,9 +106,7 @@ const RESERVE = new Statement<ReservedRow>(
     window later as (partition by access_item_id, interval_index order by place
                      rows between 1 following and unbounded following)),
   reserved as (
-    insert into reservation (payment_id, state, content_hash, grant_id, access_item_id, interval_index,
-                             debit_value, debit_code, debit_scale, receive_value, receive_code, receive_scale,
-                             receive_counted, spent_debit_value, spent_receive_value, wallet_address, receiver, charged_at)
+    insert into reservation (${RESERVATION_COLUMNS})
     select payment_id, 'open', content_hash, grant_id, access_item_id, interval_index,
            debit_value, debit_code, debit_scale, receive_value, receive_code, receive_scale, receive_counted,
            case when only_item and receive_counted then spent_debit_value end,

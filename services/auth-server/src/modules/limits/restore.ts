@@ -9,6 +9,7 @@ import type { LostReservation, Window } from '../../domain/limits.js'
 import { Prisma, type Queries } from '../database.js'
 import { ITEM_LIMITS } from '../grants/index.js'
 import { LARGEST_VALUE } from './values.js'
+import { GROWN_WINDOW, RESERVATION_COLUMNS, WINDOW_COLUMNS } from './windows.js'
 
 /**
  * The counter first, and the reservation from its row, as `reserve` does and for the same reasons. No token is asked for: the
@@ -30,25 +31,14 @@ const RESTORE = new Statement<{ readonly payment_id: string }>(
        and a.debit_value <= coalesce(i.limit_debit_value, ${LARGEST_VALUE})
        and a.receive_value <= coalesce(i.limit_receive_value, ${LARGEST_VALUE})),
   room as (
-    insert into limit_window as w (access_item_id, interval_index, spent_debit_value, spent_receive_value, debit_code,
-                                   debit_scale, receive_code, receive_scale, limit_debit_value, limit_receive_value)
+    insert into limit_window as w (${WINDOW_COLUMNS})
     select access_item_id, interval_index, debit_value, receive_value, debit_code, debit_scale, receive_code, receive_scale,
            limit_debit_value, limit_receive_value
       from possible
-    on conflict (access_item_id, interval_index) do update
-       set spent_debit_value = w.spent_debit_value + excluded.spent_debit_value,
-           spent_receive_value = w.spent_receive_value + case
-             when w.receive_code = excluded.receive_code and w.receive_scale = excluded.receive_scale
-             then excluded.spent_receive_value else 0 end
-     where w.debit_code = excluded.debit_code and w.debit_scale = excluded.debit_scale
-       and w.spent_debit_value + excluded.spent_debit_value <= coalesce(w.limit_debit_value, ${LARGEST_VALUE})
-       and (w.receive_code <> excluded.receive_code or w.receive_scale <> excluded.receive_scale
-            or w.spent_receive_value + excluded.spent_receive_value <= coalesce(w.limit_receive_value, ${LARGEST_VALUE}))
+    ${GROWN_WINDOW}
     returning w.receive_code as counted_code, w.receive_scale as counted_scale),
   restored as (
-    insert into reservation (payment_id, state, content_hash, grant_id, access_item_id, interval_index,
-                             debit_value, debit_code, debit_scale, receive_value, receive_code, receive_scale,
-                             receive_counted, spent_debit_value, spent_receive_value, wallet_address, receiver, charged_at)
+    insert into reservation (${RESERVATION_COLUMNS})
     select payment_id, 'open', content_hash, grant_id, access_item_id, interval_index,
            debit_value, debit_code, debit_scale, receive_value, receive_code, receive_scale,
            receive_code = counted_code and receive_scale = counted_scale, spent_debit_value, spent_receive_value,
