@@ -190,7 +190,11 @@ module.exports = {
       severity: 'error',
       from: {
         path: `^(${workspacePackage}|proto)/src/`,
-        pathNot: [tests, '^packages/testing/', '^infra/prove/(acceptance|faults|fuzz|growth|images|load|rollouts)/']
+        pathNot: [
+          tests,
+          '^packages/testing/',
+          '^infra/prove/(acceptance|faults|fuzz|growth|images|load|rollouts)/'
+        ]
       },
       to: { path: '^packages/testing/' }
     }
