@@ -24,7 +24,7 @@ import { startWorkersOnDemand, type WorkersOnDemand } from './workers-on-demand.
 
 const DAY_MS = 86_400_000
 /** Maximum time in which everything must be as the model says, in milliseconds. */
-export const PATIENCE_MS = 8_000
+export const PATIENCE_MS = 30_000
 /** What everyone has in the beginning. */
 export const BALANCE = 1_000n
 
