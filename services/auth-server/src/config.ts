@@ -72,6 +72,26 @@ export const authServerSchema = z.object({
       { min: 0, max: 60 }
     )
     .prefault('5'),
+  CONSENT_SIGN_IN_FROM: setting
+    .text({
+      description:
+        'From which amount on an ID token that proves consent must be of a fresh sign-in, in major units by asset code: `100.00 USD, 90.00 EUR`. All that payments may take together counts; without a limit, or in an asset that is not listed, it is always needed. `always`: for every consent.',
+      example: '100.00 USD, 90.00 EUR'
+    })
+    .optional(),
+  CONSENT_SIGN_IN_AGE_MAX_SECONDS: setting
+    .wholeNumber(
+      { description: 'Maximum age of a fresh sign-in (`auth_time`), in seconds.', example: '120' },
+      { min: 10, max: 3600 }
+    )
+    .prefault('120'),
+  CONSENT_SIGN_IN_ACR_VALUES: setting
+    .text({
+      description:
+        'Authentication context classes, separated by spaces: a fresh sign-in must have one of them (`acr`). Any counts without the setting.',
+      example: 'phr phrh'
+    })
+    .optional(),
   OWNERSHIP_PUBLIC_KEYS: setting
     .text({
       description:

@@ -49,6 +49,7 @@ describe('the auth server', () => {
       { ...PROVING, CONSENT_ISSUERS: 'https://login.test' },
       /- CONSENT_ISSUERS: "https:\/\/login.test" is not/
     ],
+    [{ ...PROVING, CONSENT_SIGN_IN_FROM: '100' }, /- CONSENT_SIGN_IN_FROM: "100" is not/],
     [{ ...PROVING, CONSENT_ISSUERS: `${ISSUERS}?a=b` }, /- CONSENT_ISSUERS: /],
     [{ ...PROVING, CONSENT_ISSUERS: 'page@http://login.test' }, /- CONSENT_ISSUERS: must have https URLs/],
     [{ ...PROVING, OWNERSHIP_PUBLIC_KEYS: '{"keys":[]}' }, /- OWNERSHIP_PUBLIC_KEYS: must be a JWK Set/],

@@ -6,6 +6,7 @@ import {
 } from '@open-payments-server/runtime/configuration'
 import { type AuthServerConfig, authServerSchema } from './config.js'
 import { parseConfiguredInteraction } from './domain/access.js'
+import { parseSignInFrom } from './domain/sign-in-rule.js'
 import { parseIssuers, parseOwnershipKeys } from './modules/issuers/index.js'
 
 /** Who may call what over gRPC. */
@@ -53,6 +54,7 @@ function findUnsafeConsent(config: AuthServerConfig): string[] {
     const isPlain = [...parseIssuers(issuers).keys()].some((issuer) => issuer.startsWith('http:'))
     if (isProduction && isPlain) problems.push('CONSENT_ISSUERS: must have https URLs in production')
     parseOwnershipKeys(keys)
+    parseSignInFrom(config.CONSENT_SIGN_IN_FROM)
   } catch (error) {
     problems.push((error as Error).message)
   }

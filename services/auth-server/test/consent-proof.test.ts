@@ -507,14 +507,17 @@ describe('clocks', () => {
 
 /** Asks alice for consent at another auth server, which has asked no issuer yet. */
 async function askAt(
-  server: TestAuthServer
+  server: TestAuthServer,
+  limits?: Json
 ): Promise<{ readonly grant: PendingGrant; readonly proof: Acceptance }> {
   // Each with a key of its own, because keys are cached.
   const client = server.createClient(randomUUID())
   const identifier = createAccountHolder(server)
   const grant = await requestGrant(client, {
     client: client.walletAddress,
-    access_token: { access: [{ type: 'outgoing-payment', actions: ['create'], identifier }] },
+    access_token: {
+      access: [{ type: 'outgoing-payment', actions: ['create'], identifier, ...(limits && { limits }) }]
+    },
     interact: { start: ['redirect'] }
   })
   const shown = await server.identityProvider('GET', `/grant/${grant.interactionId}/${grant.nonce}`)
@@ -638,5 +641,66 @@ describe('with CONSENT_PROOF', () => {
       const shown = await server.identityProvider('GET', `/grant/${grant.interactionId}/${grant.nonce}`)
       expect(shown.at('access')).toEqual(granted)
     })
+  })
+})
+
+describe('consent that needs a fresh sign-in', () => {
+  const demanding = {
+    CONSENT_SIGN_IN_FROM: '100.00 USD',
+    CONSENT_SIGN_IN_AGE_MAX_SECONDS: '120',
+    CONSENT_SIGN_IN_ACR_VALUES: 'strong stronger'
+  }
+  let server: TestAuthServer
+  beforeAll(async () => {
+    server = await startTestAuthServer({ ...settings(), ...demanding })
+  })
+  afterAll(() => server.stop())
+
+  /** Asks for an amount, and accepts as the account holder signed in so long ago. */
+  const acceptedFrom = async (
+    value: number,
+    { ageSeconds, acr }: { ageSeconds?: number; acr?: string } = {},
+    granted = value
+  ): Promise<Answer> => {
+    const { grant, proof } = await askAt(server, { debitAmount: usd(value) })
+    const [item] = proof.document.access as [Json]
+    const less = granted === value ? {} : { access: [{ ...item, limits: { debitAmount: usd(granted) } }] }
+    const document: Json = { ...proof.document, ...less }
+    const now = Math.floor(server.clock.now() / 1_000)
+    const idToken = await issuer.idToken({
+      ...{ sub: ALICE_SUB, nonce: nonceOf(document), iat: now, exp: now + 300 },
+      ...(ageSeconds === undefined ? {} : { auth_time: now - ageSeconds }),
+      ...(acr === undefined ? {} : { acr })
+    })
+    return decide(server, grant, 'accept', { ...proof, ...less, idToken, document })
+  }
+
+  it('counts with one, and below the amount without', async () => {
+    expect(await acceptedFrom(10_000, { ageSeconds: 120, acr: 'stronger' })).toMatchObject({ status: 202 })
+    expect(await acceptedFrom(9_999)).toMatchObject({ status: 202 })
+    expect(await acceptedFrom(10_000, {}, 9_999)).toMatchObject({ status: 202 })
+  })
+
+  it.each([
+    ['an old sign-in', { ageSeconds: 200, acr: 'strong' }],
+    ['a weak one', { ageSeconds: 0, acr: 'weak' }],
+    ['one of which the issuer does not say how', { ageSeconds: 0 }],
+    ['one of which it does not say when', { acr: 'strong' }]
+  ])('does not count with %s', async (_what, signIn) => {
+    expect(await acceptedFrom(10_000, signIn)).toMatchObject(refusal('idToken'))
+  })
+
+  it('is told to the page before', async () => {
+    const shown = async (limits: Json): Promise<unknown> => {
+      const { grant } = await askAt(server, limits)
+      return (await server.identityProvider('GET', `/grant/${grant.interactionId}/${grant.nonce}`)).at(
+        'signIn'
+      )
+    }
+    expect(await shown({ debitAmount: usd(10_000) })).toEqual({
+      ageMaxSeconds: 120,
+      acrValues: ['strong', 'stronger']
+    })
+    expect(await shown({ debitAmount: usd(9_999) })).toBeNull()
   })
 })

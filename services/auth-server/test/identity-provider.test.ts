@@ -55,6 +55,7 @@ describe('the identity provider', () => {
       payees: null,
       mayChange: ['actions', 'limits.debitAmount', 'limits.receiveAmount', 'limits.interval'],
       consentProof: 'either',
+      signIn: null,
       document: {
         authServer: PUBLIC_URL,
         interaction: grant.interactionId,

@@ -1,4 +1,5 @@
 import { createSafeHttpClient } from '@open-payments-server/http-client'
+import { createSignInRule, parseSignInFrom } from '../domain/sign-in-rule.js'
 import type { AcceptGrantDependencies } from '../features/accept-grant/accept-grant.js'
 import {
   createIdTokenVerifier,
@@ -15,7 +16,10 @@ const FETCH_TIMEOUT_MS = 3_000
 const FETCHED_BYTES_MAX = 131_072
 
 /** How consent is proved. */
-export type ConsentProofs = Pick<AcceptGrantDependencies, 'consentProof' | 'idTokens' | 'ownerships'>
+export type ConsentProofs = Pick<
+  AcceptGrantDependencies,
+  'consentProof' | 'idTokens' | 'ownerships' | 'signInRule' | 'toleranceSeconds'
+>
 
 /** Opens what verifies proofs of consent. */
 export function openConsentProofs({ config, logger, lifecycle, clock }: Context): ConsentProofs {
@@ -37,6 +41,11 @@ export function openConsentProofs({ config, logger, lifecycle, clock }: Context)
   })
   return {
     consentProof: config.CONSENT_PROOF ?? 'either',
+    toleranceSeconds,
+    signInRule: createSignInRule(parseSignInFrom(config.CONSENT_SIGN_IN_FROM), {
+      ageMaxSeconds: config.CONSENT_SIGN_IN_AGE_MAX_SECONDS,
+      acrValues: (config.CONSENT_SIGN_IN_ACR_VALUES ?? '').split(/\s+/).filter((value) => value !== '')
+    }),
     idTokens: createIdTokenVerifier({
       issuers,
       keys,

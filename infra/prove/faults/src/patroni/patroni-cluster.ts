@@ -9,6 +9,8 @@ import { assertInstalled, makeFolder, Program, PROGRAMS } from './programs.js'
 
 // Not `first`, which is a word of synchronous_standby_names.
 const NAMES = ['north', 'south', 'west'] as const
+/** How long a standby may fail to start before it is made anew, in milliseconds. */
+const ANEW_AFTER_MS = 45_000
 /** Maximum time until a cluster is whole again: a node may have to be copied anew. */
 const WHOLE_WITHIN_MS = 180_000
 
@@ -107,12 +109,22 @@ export class PatroniCluster {
       throw new Error(`no switchover: ${String(answer.status)} ${await answer.text()}`)
   }
 
-  /** Resolves when all nodes run, one of them as the primary, and one as its synchronous standby. */
+  /**
+   * Resolves when all nodes run, one of them as the primary, and one as its synchronous standby. A standby that cannot start, because
+   * it has what its primary never had, is made anew, as an operator does.
+   */
   async whenWhole(): Promise<void> {
+    const madeAnew = new Set<string>()
+    const anewFromMs = Date.now() + ANEW_AFTER_MS
     await eventually(
       'the cluster is whole',
       async () => {
         const members = await this.#members()
+        for (const { name, state } of members) {
+          if (state !== 'start failed' || madeAnew.has(name) || Date.now() < anewFromMs) continue
+          madeAnew.add(name)
+          await this.#makeAnew(name)
+        }
         const roles = members
           .map(({ role }) => role)
           .sort()
@@ -127,6 +139,20 @@ export class PatroniCluster {
       const members = JSON.stringify(await this.#members())
       throw new Error(`the cluster is not whole: ${members}\n${this.output}`, { cause: error })
     })
+  }
+
+  /** `patronictl reinit`: takes all data from the primary. */
+  async #makeAnew(name: string): Promise<void> {
+    const node = this.#nodes.find((one) => one.name === name)
+    if (node === undefined) throw new Error(`no node is called ${name}`)
+    console.log(`${name} could not start, and is made anew`)
+    // eslint-disable-next-line no-restricted-globals -- the same
+    const answer = await fetch(`${node.restUrl}reinitialize`, {
+      method: 'POST',
+      body: JSON.stringify({ force: true })
+    })
+    if (answer.status !== 200)
+      throw new Error(`${name} is not made anew: ${String(answer.status)} ${await answer.text()}`)
   }
 
   /** What its programs said last. */

@@ -6,6 +6,7 @@ import type { GrantCounters } from '../../domain/counters.js'
 import { interactionDecided, invalidField, unknownInteraction, userDenied } from '../../domain/errors.js'
 import { type InteractionReader, type InteractionRecord, lateness } from '../../domain/interactions.js'
 import { narrowAccess } from '../../domain/narrowing.js'
+import type { SignInRule } from '../../domain/sign-in-rule.js'
 import type { Queries } from '../../modules/database.js'
 import { consentTerms } from '../consent-document.js'
 import { approveGrant } from './approve-grant.js'
@@ -23,6 +24,7 @@ export interface AcceptGrantDependencies extends VerifyConsentDependencies {
   readonly finishCodeRequired: boolean
   /** Whether acceptances must have a proof; `either` takes both kinds. */
   readonly consentProof: 'none' | 'required' | 'either'
+  readonly signInRule: SignInRule
   /** The grant endpoint exactly as wallet addresses advertise it. */
   readonly grantEndpoint: string
   readonly counters: Pick<GrantCounters, 'countInteraction'>
@@ -95,7 +97,8 @@ async function proveConsent(
   const proof = readProof(request, dependencies.consentProof)
   if (proof === undefined) return undefined
   const access = request.access ?? interaction.grant.access
-  return verifyConsent(proof, consentTerms(interaction, access, dependencies.grantEndpoint), dependencies)
+  const terms = consentTerms(interaction, access, dependencies.grantEndpoint)
+  return verifyConsent(proof, terms, dependencies.signInRule(access), dependencies)
 }
 
 /** @throws Refusal `invalid-field` for a proof that is missing, in part or as a whole, or that nobody looks at */

@@ -1,3 +1,4 @@
+import type { Clock } from '@open-payments-server/value-types/clock'
 import canonicalize from 'canonicalize'
 import {
   type ConsentProof,
@@ -7,6 +8,7 @@ import {
   type OwnershipVerifier
 } from '../../domain/consent-proof.js'
 import { invalidField } from '../../domain/errors.js'
+import { findSignInProblem, type SignInDemand } from '../../domain/sign-in-rule.js'
 import type { ConsentDocument, ConsentTerms } from '../consent-document.js'
 
 /** A proof, and the document that it is about. */
@@ -18,6 +20,9 @@ export interface ProvenConsent extends ConsentProof {
 export interface VerifyConsentDependencies {
   readonly idTokens: IdTokenVerifier
   readonly ownerships: OwnershipVerifier
+  readonly clock: Clock
+  /** By how much the clocks of issuers may differ, in seconds. */
+  readonly toleranceSeconds: number
 }
 
 /**
@@ -25,18 +30,22 @@ export interface VerifyConsentDependencies {
  * known here: of what was sent, only the words count.
  *
  * @param terms what is granted
+ * @param demand how they must have signed in; undefined when that does not matter
  * @throws Refusal `invalid-field` `document`, `idToken` or `ownership`; `issuer-unavailable`
  */
 export async function verifyConsent(
   { idToken, ownership, document: sent }: ProvenConsent,
   terms: ConsentTerms,
-  { idTokens, ownerships }: VerifyConsentDependencies
+  demand: SignInDemand | undefined,
+  { idTokens, ownerships, clock, toleranceSeconds }: VerifyConsentDependencies
 ): Promise<ConsentRecord> {
   const expected: ConsentDocument = { ...terms, language: sent.language, words: sent.words }
   assertSame(sent, { ...expected })
   const document = canonical(expected)
   const documentHash = hashDocument(document)
   const holder = await idTokens.verify(idToken, documentHash.toString('base64url'))
+  const problem = demand && findSignInProblem(holder, demand, clock.now(), toleranceSeconds)
+  if (problem !== undefined) throw invalidField('idToken', problem)
   await ownerships.verify(ownership, holder, terms.walletAddress)
   const { issuer, sub, acr, amr, authTimeMs } = holder
   return { document, documentHash, issuer, sub, acr, amr, authTimeMs, idToken, ownership }

@@ -1,6 +1,7 @@
 import { formatAccessItem } from '../../domain/access.js'
 import { unknownInteraction } from '../../domain/errors.js'
 import type { InteractionReader } from '../../domain/interactions.js'
+import type { SignInRule } from '../../domain/sign-in-rule.js'
 import { consentTerms, payeesOf } from '../consent-document.js'
 import type { IdentityProviderRoute } from '../identity-provider-route.js'
 
@@ -12,6 +13,7 @@ export interface ShowGrantRouteDependencies {
   readonly interactions: InteractionReader
   readonly grantEndpoint: string
   readonly consentProof: 'none' | 'required' | 'either'
+  readonly signInRule: SignInRule
 }
 
 /**
@@ -19,7 +21,7 @@ export interface ShowGrantRouteDependencies {
  * proof of the consent is about, and what was decided. A cancelled grant requests nothing any more.
  */
 export function showGrantRoute(dependencies: ShowGrantRouteDependencies): IdentityProviderRoute {
-  const { interactions, grantEndpoint, consentProof } = dependencies
+  const { interactions, grantEndpoint, consentProof, signInRule } = dependencies
   return {
     method: 'GET',
     path: '/grant/:id/:nonce',
@@ -39,6 +41,7 @@ export function showGrantRoute(dependencies: ShowGrantRouteDependencies): Identi
         clientName: grant.clientName,
         mayChange: MAY_CHANGE,
         consentProof,
+        signIn: consentProof === 'none' ? null : (signInRule(grant.access) ?? null),
         document: consentTerms(interaction, grant.access, grantEndpoint)
       })
     }
