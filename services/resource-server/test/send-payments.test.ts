@@ -261,6 +261,26 @@ describe('a payment to another provider', () => {
     expect(reservationOf(ended)).toMatchObject({ state: 'settled', debited: 1_000n, received: 1_000n })
   })
 
+  it.each<[string, object, string, boolean]>([
+    ['completed', { completed: true, methods: undefined }, 'receiver_completed', false],
+    ['expired', { expiresAt: '2020-01-01T00:00:00Z' }, 'receiver_expired', true]
+  ])(
+    'fails as its receiver is %s, though its packets tell something else',
+    async (_what, change, reason, isClosed) => {
+      const id = ask(100n)
+      peer.handle = async (_prepare, answer) => {
+        provider.payment = { ...provider.payment, ...change }
+        peer.payment(id).isOver = isClosed
+        if (isClosed) return answer()
+        // As a connector says it that no longer has the address.
+        return { type: 'reject', code: 'F02', triggeredBy: '', message: '', data: Buffer.alloc(0) }
+      }
+      const ended = await payWhole()
+      expect(ended.body).toMatchObject({ failed: true, sentAmount: usd(0) })
+      expect(await reasonOf(idOf(ended))).toMatchObject({ failure_reason: reason })
+    }
+  )
+
   it.each([
     ['completed', { completed: true, methods: undefined }, 'receiver_completed'],
     ['expired', { expiresAt: '2020-01-01T00:00:00Z' }, 'receiver_expired']
