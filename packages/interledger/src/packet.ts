@@ -21,6 +21,9 @@ export const PACKET_TYPE = {
 /** Bytes of a condition, and of a fulfillment. */
 const HASH_BYTES = 32
 
+/** A code of a Reject: three characters that can be seen. */
+const CODE = /^[\x20-\x7e]{3}$/
+
 /** The last instant that a packet can have as its expiry: its year has four digits. */
 const EXPIRY_MAX_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 
@@ -108,11 +111,13 @@ export function encodePrepare(packet: Prepare): Buffer {
  * @throws PacketError when it is neither a Fulfill nor a Reject
  */
 export function decodeReply(bytes: Buffer): Reply {
-  return read('a Fulfill or a Reject', () =>
+  const reply = read('a Fulfill or a Reject', (): Reply =>
     bytes[0] === PACKET_TYPE.fulfill
       ? { type: 'fulfill', ...deserializeIlpFulfill(bytes) }
       : { type: 'reject', ...deserializeIlpReject(bytes) }
   )
+  if (reply.type === 'reject') assertCode(reply.code)
+  return reply
 }
 
 /**
@@ -125,7 +130,7 @@ export function encodeReply(reply: Reply): Buffer {
     assertHash('fulfillment', reply.fulfillment)
     return serializeIlpFulfill(reply)
   }
-  if (!/^[\x20-\x7e]{3}$/.test(reply.code)) throw new PacketError('code', 'must have three characters')
+  assertCode(reply.code)
   if (reply.triggeredBy !== '') assertAddress('triggeredBy', reply.triggeredBy)
   return serializeIlpReject(reply)
 }
@@ -140,6 +145,11 @@ function read<T>(what: string, decode: () => T): T {
 
 function assertHash(field: string, bytes: Buffer): void {
   if (bytes.length !== HASH_BYTES) throw new PacketError(field, `must have ${HASH_BYTES} bytes`)
+}
+
+// Codes are kept, and a text of the database cannot have every character.
+function assertCode(code: string): void {
+  if (!CODE.test(code)) throw new PacketError('code', 'must have three characters')
 }
 
 function assertAddress(field: string, address: string): void {

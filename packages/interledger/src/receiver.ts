@@ -75,7 +75,7 @@ export interface PaymentCredits<From extends Arrival = Arrival> {
    */
   credit(packet: ArrivedPacket<From>): Promise<CreditResult>
   /** What `credit` would find of the packet and its payment, without crediting. */
-  find(packet: ArrivedPacket<From>): Promise<FoundPacket>
+  find(packet: Pick<ArrivedPacket<From>, 'from' | 'paymentId' | 'condition'>): Promise<FoundPacket>
 }
 
 export interface ReceiverDependencies<From extends Arrival> {
@@ -113,12 +113,20 @@ export function createStreamReceiver<From extends Arrival>(
 
       const { asset, paymentId } = resolved.target
       const value = from.convert(prepare.amount, asset)
-      if (value === undefined) return bareReject(ilpAddress, 'T00', 'no rate')
-      if (value > UINT64_MAX) return tooLarge(ilpAddress, prepare, (prepare.amount * UINT64_MAX) / value)
-
-      const replies = createReplies({ keys, prepare, request, value, asset }, dependencies)
+      const replies = createReplies({ keys, prepare, request, value: value ?? 0n, asset }, dependencies)
+      // A packet may come again when the rate that it was credited at is another, or gone: then a Reject would be a lie.
+      const unlessCredited = async (reject: Reject): Promise<Reply> => {
+        if (!replies.isFulfillable || prepare.amount === 0n) return reject
+        const found = await credits.find({ from, paymentId, condition: prepare.executionCondition })
+        return found.outcome === 'credited' ? replies.fulfill(found.value) : reject
+      }
+      if (value === undefined) return unlessCredited(bareReject(ilpAddress, 'T00', 'no rate'))
+      if (value > UINT64_MAX) {
+        return unlessCredited(tooLarge(ilpAddress, prepare, (prepare.amount * UINT64_MAX) / value))
+      }
+      if (request.frames.some(({ type }) => type === 'connection-close')) return replies.close()
       const early = answerWithoutCredit(prepare, request, value, replies)
-      if (early !== undefined) return early
+      if (early !== undefined) return early.type === 'reject' ? unlessCredited(early) : early
 
       const packet: ArrivedPacket<From> = {
         from,
@@ -152,7 +160,6 @@ function answerWithoutCredit(
   value: bigint,
   replies: Replies
 ): Reply | undefined {
-  if (request.frames.some(({ type }) => type === 'connection-close')) return replies.close()
   // F05 and F04 would say more, but senders take them for the end of the payment.
   if (!replies.isFulfillable) return replies.reject('F99', 'not fulfillable')
   if (value < request.amount) return replies.reject('F99', 'less than the sender accepts')
@@ -176,7 +183,7 @@ function leastValueOf(
 interface Replies {
   readonly isFulfillable: boolean
   fulfill(value: bigint): Reply
-  reject(code: string, message: string, frame?: StreamFrame): Reply
+  reject(code: string, message: string, frame?: StreamFrame): Reject
   close(): Reply
   credited(result: CreditResult): Reply
   found(found: FoundPacket, otherwise: () => Reply): Reply
@@ -207,7 +214,7 @@ function createReplies(
     fulfillment,
     data: data('fulfill', received, common)
   })
-  const reject = (code: string, message: string, ...frames: StreamFrame[]): Reply => ({
+  const reject = (code: string, message: string, ...frames: StreamFrame[]): Reject => ({
     ...bareReject(ilpAddress, code, message),
     data: data('reject', value, [...common, ...frames])
   })

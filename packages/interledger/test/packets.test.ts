@@ -142,6 +142,11 @@ describe('packets', () => {
     )
   })
 
+  it.each(['\0\0\0', 'F0\0', 'F0\n'])('a Reject with the code %j is not read', (code) => {
+    const bytes = serializeIlpReject({ code, triggeredBy: '', message: '', data: Buffer.alloc(0) })
+    expect(refused(() => decodeReply(bytes))).toBe('code')
+  })
+
   it('how much too large a packet is round-trips; contradictions and too few bytes say nothing', () => {
     const told = { receivedValue: UINT64_MAX, maximumValue: 5n }
     expect(decodeAmountTooLarge(encodeAmountTooLarge(told))).toEqual(told)

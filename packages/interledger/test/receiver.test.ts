@@ -173,7 +173,7 @@ describe('a packet is answered, in this order:', () => {
     credits.open(PAYMENT_ID)
     const [code, said] = read(await receive(packetOf({ amount: 1000n, minimum: 11n }), PER_HUNDRED))
     expect([code, said?.amount]).toEqual(['F99', 10n])
-    expect(credits.asked).toEqual([])
+    expect(credits.asked.map(({ how }) => how)).toEqual(['find'])
   })
 
   it('fulfilled when nothing is sent, whatever became of the payment', async () => {
@@ -188,7 +188,7 @@ describe('a packet is answered, in this order:', () => {
   it('R01 when it converts to nothing', async () => {
     credits.open(PAYMENT_ID)
     expect(read(await receive(packetOf({ amount: 99n }), PER_HUNDRED))[0]).toBe('R01')
-    expect(credits.asked).toEqual([])
+    expect(credits.asked.map(({ how }) => how)).toEqual(['find'])
   })
 
   it.each([
@@ -264,6 +264,22 @@ describe('what the credit decides', () => {
       expect(read(reply)).toEqual(read(first))
       expect(reply).toMatchObject({ type: 'fulfill' })
     }
+    expect(payment.receivedValue).toBe(100n)
+  })
+
+  it.each<[string, (value: bigint) => bigint | undefined]>([
+    ['gone', () => undefined],
+    ['worse than its sender accepts', (value) => value / 2n],
+    ['too bad for one unit', () => 0n],
+    ['beyond what an amount can be', () => UINT64_MAX + 1n]
+  ])('a packet that comes again is fulfilled again, though the rate is %s', async (_title, convert) => {
+    const payment = credits.open(PAYMENT_ID)
+    const packet = packetOf({ minimum: 100n })
+    const first = read(await receive(packet))
+    expect(first[0]).toBe('fulfill')
+    const changed = { packetLimitValue: undefined, convert }
+    expect(read(await receive(packet, changed))).toEqual(first)
+    expect((await receive(packetOf({ minimum: 100n, sequence: 2n }), changed)).type).toBe('reject')
     expect(payment.receivedValue).toBe(100n)
   })
 

@@ -393,8 +393,8 @@ describe('a token', () => {
       'invalid: grant answer: access_token.expires_in'
     ],
     [
-      'names a foreign host for managing it',
-      { body: { access_token: { value: 'a', manage: 'https://evil.example/token/1', expires_in: 600 } } },
+      'names no URL for managing it',
+      { body: { access_token: { value: 'a', manage: 'token/1', expires_in: 600 } } },
       'invalid: grant answer: access_token.manage'
     ],
     [
@@ -440,11 +440,16 @@ describe('a token', () => {
     })
     await read()
     clock.advanceSeconds(541)
+    provider.answer('payment', { body: provider.payment })
     provider.answer('rotation', token('a'))
+    expect(await outcome()).toBe('found')
+    // It is used until it ends: what it names is not asked for another one.
+    clock.advanceSeconds(541)
+    expect([await outcome(), provider.count('rotation'), provider.count('grant')]).toEqual(['found', 1, 1])
+    clock.advanceSeconds(60)
     provider.answer('grant', token('b'))
-    expect(await outcome()).toBe('invalid: grant answer: access_token.manage')
+    expect([await outcome(), provider.count('rotation'), provider.count('grant')]).toEqual(['found', 1, 2])
     expect(foreign.arrived).toEqual([])
-    expect(store.grants.size).toBe(0)
     await foreign.stop()
   })
 
@@ -585,7 +590,7 @@ describe('a document that lies', () => {
     provider.answer('grant', answer('{"access_token":{"value":"SECRET"x'))
     const results = [await read()]
     provider.answer('grant', {
-      body: { access_token: { value: 'SECRET', manage: 'https://evil.example/SECRET' } }
+      body: { access_token: { value: 'SECRET', manage: 'SECRET' } }
     })
     results.push(await read())
     provider.answer('grant', { body: { access_token: { value: 'SECRET' } } })

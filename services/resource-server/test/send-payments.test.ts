@@ -261,6 +261,26 @@ describe('a payment to another provider', () => {
     expect(reservationOf(ended)).toMatchObject({ state: 'settled', debited: 1_000n, received: 1_000n })
   })
 
+  it.each<[string, object, string, boolean]>([
+    ['completed', { completed: true, methods: undefined }, 'receiver_completed', false],
+    ['expired', { expiresAt: '2020-01-01T00:00:00Z' }, 'receiver_expired', true]
+  ])(
+    'fails as its receiver is %s, though its packets tell something else',
+    async (_what, change, reason, isClosed) => {
+      const id = ask(100n)
+      peer.handle = async (_prepare, answer) => {
+        provider.payment = { ...provider.payment, ...change }
+        peer.payment(id).isOver = isClosed
+        if (isClosed) return answer()
+        // As a connector says it that no longer has the address.
+        return { type: 'reject', code: 'F02', triggeredBy: '', message: '', data: Buffer.alloc(0) }
+      }
+      const ended = await payWhole()
+      expect(ended.body).toMatchObject({ failed: true, sentAmount: usd(0) })
+      expect(await reasonOf(idOf(ended))).toMatchObject({ failure_reason: reason })
+    }
+  )
+
   it.each([
     ['completed', { completed: true, methods: undefined }, 'receiver_completed'],
     ['expired', { expiresAt: '2020-01-01T00:00:00Z' }, 'receiver_expired']
@@ -517,6 +537,32 @@ describe('a payment that is under way', () => {
     expect((await world.whenEnded(created.textAt('id'))).body).toMatchObject({ failed: true })
     expect(peer.payment(id).receivedValue).toBe(400n)
     expect(await reasonOf(idOf(created))).toMatchObject({ failure_reason: 'partially_delivered' })
+  })
+
+  it('is sent no further once a freeze holds it, and goes on afterwards', async () => {
+    const id = ask(3_000n)
+    peer.packetLimitValue = 10n
+    // Slow enough to be frozen long before it is over.
+    peer.handle = async (_prepare, answer) => {
+      await delay(500)
+      return answer()
+    }
+    const created = await payQuote((await quote()).textAt('id'))
+    while (peer.payment(id).receivedValue === 0n) await delay(TICK_MS)
+    await world.operate('freezeAccount', { accountName: 'alice', reason: '' })
+    while ((await sendingOf(created.textAt('id')))?.leased_by !== null) await delay(TICK_MS)
+    const { receivedValue } = peer.payment(id)
+    expect(receivedValue).toBeLessThan(3_000n)
+    expect(reservationOf(created)?.state).toBe('open')
+    // Whatever of bob is sent was looked for after that.
+    const other = await world.pay(provider.url, 10, { walletAddress: `${PUBLIC_URL}/bob` })
+    await world.whenEnded(other.textAt('id'))
+    expect(peer.payment(id).receivedValue).toBe(receivedValue + 10n)
+    peer.handle = undefined
+    await world.operate('unfreezeAccount', { accountName: 'alice', reason: '' })
+    const ended = await world.whenEnded(created.textAt('id'))
+    expect(ended.at('sentAmount')).toEqual(usd(2_990))
+    expect(peer.payment(id).receivedValue).toBe(3_000n)
   })
 
   it('waits while too much is owed to the peer already', async () => {

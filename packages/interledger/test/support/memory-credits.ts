@@ -9,13 +9,16 @@ export interface MemoryPayment {
   isOver: boolean
 }
 
+/** What of a packet tells whether it was credited. */
+type FindablePacket = Parameters<PaymentCredits['find']>[0]
+
 /** Credits in memory, as a database would make them. */
 export class MemoryCredits implements PaymentCredits {
   readonly payments = new Map<string, MemoryPayment>()
   /** What was credited, by condition. */
   readonly credited = new Map<string, bigint>()
   /** What was asked, in order. */
-  readonly asked: (ArrivedPacket & { readonly how: 'credit' | 'find' })[] = []
+  readonly asked: (FindablePacket & Partial<ArrivedPacket> & { readonly how: 'credit' | 'find' })[] = []
   /** Answers in the place of the next one. */
   readonly instead: (CreditResult | Error)[] = []
 
@@ -46,12 +49,12 @@ export class MemoryCredits implements PaymentCredits {
     return { outcome: 'credited', value }
   }
 
-  async find(packet: ArrivedPacket): Promise<FoundPacket> {
+  async find(packet: FindablePacket): Promise<FoundPacket> {
     this.asked.push({ ...packet, how: 'find' })
     return this.#find(packet)
   }
 
-  #find({ condition, paymentId }: ArrivedPacket): FoundPacket {
+  #find({ condition, paymentId }: FindablePacket): FoundPacket {
     const value = this.credited.get(condition.toString('hex'))
     if (value !== undefined) return { outcome: 'credited', value }
     return (this.payments.get(paymentId)?.isOver ?? true) ? { outcome: 'over' } : { outcome: 'open' }

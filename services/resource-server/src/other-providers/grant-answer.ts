@@ -38,8 +38,8 @@ const answerSchema = z.object({
  *
  * @param options.authServer URL of the auth server that answered
  * @param options.askedAtMs when it was asked, in milliseconds since the Unix epoch
- * @throws ProviderFailure `refused` when a person must interact; `invalid` for anything else without a usable token, and when
- *   the token would be managed at another origin: it must not be sent to wherever a false answer points
+ * @returns without `manageUrl` when the token would be managed at another origin: it must not be sent to wherever a false answer points
+ * @throws ProviderFailure `refused` when a person must interact; `invalid` for anything else without a usable token
  */
 export function readGrantAnswer(
   body: unknown,
@@ -51,12 +51,10 @@ export function readGrantAnswer(
   if (token === undefined)
     throw interact === undefined ? invalid('grant answer: access_token') : interactionWanted()
   const { value, manage, expires_in: lifetimeSeconds } = token
-  if (manage !== undefined && new URL(manage).origin !== new URL(authServer).origin) {
-    throw invalid('grant answer: access_token.manage')
-  }
+  const isManagedHere = manage !== undefined && new URL(manage).origin === new URL(authServer).origin
   return {
     accessToken: value,
-    manageUrl: manage,
+    manageUrl: isManagedHere ? manage : undefined,
     obtainedAtMs: askedAtMs,
     expiresAtMs:
       lifetimeSeconds === undefined

@@ -34,6 +34,7 @@ it('new payments are sent though any number of others is tried again and never a
         taken += limit
         return Promise.resolve(Array.from({ length: limit }, (_, index) => leased(String(index), false)))
       },
+      findHeld: () => Promise.resolve([]),
       attempt({ paymentId }, signal) {
         if (paymentId === 'new') sent()
         return new Promise((resolve) => {

@@ -1,4 +1,3 @@
-import { setMaxListeners } from 'node:events'
 import { type Logger, startWorker, type Worker } from '@open-payments-server/runtime'
 import type { BegunRound } from '../features/process-outgoing-payments/begin-sending.js'
 import type { SentPayments } from '../features/process-outgoing-payments/send-payments.js'
@@ -14,6 +13,17 @@ export const AT_A_TIME_MAX = 200
 export const NEW_AT_A_TIME_MAX = 150
 export const DUE_AT_A_TIME_MAX = 100
 
+/** How long an attempt goes on before it is looked whether a freeze holds its payment, and how often then, in milliseconds. */
+const HELD_AFTER_MS = 1_000
+
+/** An attempt that this process makes. */
+interface Running {
+  readonly ended: Promise<void>
+  readonly stopping: AbortController
+  /** As `performance.now` has it. */
+  readonly startedMs: number
+}
+
 /** What sending payments in the background needs. */
 export interface SendingWorkerDependencies {
   /** Begins to send payments, of which this process has room for so many. */
@@ -28,19 +38,20 @@ export interface SendingWorkerDependencies {
 
 /**
  * Begins and sends payments to other providers when woken, and looks for those whose next attempt is due in between. An attempt takes as long
- * as others take to answer, so attempts run beside each other. Stopping ends them, and waits for what is under way.
+ * as others take to answer, so attempts run beside each other. One whose payment a freeze holds meanwhile is ended. Stopping ends all, and
+ * waits for what is under way.
  */
 export function createSendingWorker(dependencies: SendingWorkerDependencies): Worker {
   const { beginSending, sentPayments, logger, onPaymentsEnded } = dependencies
-  const stopping = new AbortController()
-  setMaxListeners(AT_A_TIME_MAX, stopping.signal)
+  let isStopping = false
   /** By the ids of their payments. */
-  const running = new Map<string, Promise<void>>()
+  const running = new Map<string, Running>()
   let dueRunning = 0
+  let heldLookedForMs = -Infinity
 
-  const attempt = async (payment: LeasedSending): Promise<void> => {
+  const attempt = async (payment: LeasedSending, signal: AbortSignal): Promise<void> => {
     try {
-      if (await sentPayments.attempt(payment, stopping.signal)) onPaymentsEnded()
+      if (await sentPayments.attempt(payment, signal)) onPaymentsEnded()
     } catch (error) {
       // The lease ends by itself, and what the journal has stands: another attempt goes on from there.
       logger.error({ err: error, paymentId: payment.paymentId }, 'an attempt to send a payment failed')
@@ -54,15 +65,26 @@ export function createSendingWorker(dependencies: SendingWorkerDependencies): Wo
   }
   const start = (payment: LeasedSending): void => {
     const dueCount = payment.isNew ? 0 : 1
-    const attempting = attempt(payment).finally(() => {
+    const stopping = new AbortController()
+    if (isStopping) stopping.abort()
+    const ended = attempt(payment, stopping.signal).finally(() => {
       const wasFull = roomFor('new') === 0 || roomFor('due') === 0
       running.delete(payment.paymentId)
       dueRunning -= dueCount
       // Others may have waited for room.
       if (wasFull) worker.wake()
     })
-    running.set(payment.paymentId, attempting)
+    running.set(payment.paymentId, { ended, stopping, startedMs: performance.now() })
     dueRunning += dueCount
+  }
+  const endHeld = async (): Promise<void> => {
+    const nowMs = performance.now()
+    if (nowMs - heldLookedForMs < HELD_AFTER_MS) return
+    const long = [...running].filter(([, { startedMs }]) => nowMs - startedMs >= HELD_AFTER_MS)
+    if (long.length === 0) return
+    heldLookedForMs = nowMs
+    const held = await sentPayments.findHeld(long.map(([paymentId]) => paymentId))
+    for (const paymentId of held) running.get(paymentId)?.stopping.abort()
   }
 
   const worker = startWorker({
@@ -71,6 +93,7 @@ export function createSendingWorker(dependencies: SendingWorkerDependencies): Wo
     logger,
     onBatchFailed: dependencies.onBatchFailed,
     async runBatch() {
+      await endHeld()
       const { leased, ended, isMore } = await beginSending(roomFor('new'))
       if (ended > 0) onPaymentsEnded()
       leased.forEach(start)
@@ -86,9 +109,10 @@ export function createSendingWorker(dependencies: SendingWorkerDependencies): Wo
       worker.wake()
     },
     async stop() {
-      stopping.abort()
+      isStopping = true
+      for (const { stopping } of running.values()) stopping.abort()
       await worker.stop()
-      await Promise.all(running.values())
+      await Promise.all([...running.values()].map(({ ended }) => ended))
     }
   }
 }

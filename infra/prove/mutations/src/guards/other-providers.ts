@@ -12,8 +12,8 @@ export const OTHER_PROVIDER_GUARDS: readonly Mutation[] = [
   {
     guard: 'a token for another provider goes to the origin of its auth server only',
     file: `${FOLDER}/grant-answer.ts`,
-    text: 'manage !== undefined && new URL(manage).origin !== new URL(authServer).origin',
-    broken: 'false',
+    text: 'manage !== undefined && new URL(manage).origin === new URL(authServer).origin',
+    broken: 'true',
     test: reading('never goes to a foreign host, even after a rotation')
   },
   {

@@ -10,6 +10,7 @@ import type { Database, Queries } from '../../modules/database.js'
 import type { ProviderAccountDirectory } from '../../modules/ledger/index.js'
 import {
   endSending,
+  findHeldSendings,
   leaseDue,
   type LeasedSending,
   postponeSending
@@ -50,6 +51,8 @@ export interface SentPayments {
    * @param running ids (UUID) of payments that this process sends
    */
   take(limit: number, running: readonly string[]): Promise<readonly LeasedSending[]>
+  /** Which of some payments (UUID) a freeze holds since they were taken. */
+  findHeld(running: readonly string[]): Promise<readonly string[]>
   /**
    * Makes an attempt, and ends the payment if it is over.
    *
@@ -68,6 +71,9 @@ export function createSentPayments(dependencies: SendDependencies): SentPayments
       const nowMs = clock.now()
       const lease = { leaseId: newId(clock, random), leasedUntilMs: nowMs + LEASE_MS }
       return leaseDue(database, { ...lease, limit, except: running, holdsFrozen, nowMs })
+    },
+    async findHeld(running) {
+      return holdsFrozen ? findHeldSendings(database, running) : []
     },
     async attempt(payment, signal) {
       const result = await dependencies.method.send(payment, signal)

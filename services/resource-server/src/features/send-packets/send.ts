@@ -62,7 +62,24 @@ export async function send(
     const unknown = result.unknownPackets.map(({ sequence, because }) => ({ sequence, because }))
     logger.error({ paymentId: order.paymentId, unknown }, 'it is not known whether packets arrived')
   }
-  return readEnd(result.end, progress, result.progress)
+  const ended = readEnd(result.end, progress, result.progress)
+  return REFUSALS.has(result.end.outcome) && ended.kind === 'ended' && ended.deliveredValue === 0n
+    ? { ...ended, reason: await whyRefused(order, ended.reason, dependencies) }
+    : ended
+}
+
+/** Ends by which a receiver, or the way to it, says no more than that it takes nothing. */
+const REFUSALS: ReadonlySet<PayEnd['outcome']> = new Set(['closed', 'rejected'])
+
+/** Why a receiver takes nothing more, as its provider says; `otherwise` when it does not. */
+async function whyRefused(
+  order: SendOrder,
+  otherwise: FailureReason,
+  dependencies: SendPacketsDependencies
+): Promise<FailureReason> {
+  dependencies.recentReceivers.forget(order.receiver)
+  const receiver = await findReceiver(order, NO_PROGRESS, dependencies)
+  return 'kind' in receiver && receiver.kind === 'ended' ? receiver.reason : otherwise
 }
 
 /** What is missing of a payment, and whom its packets go to. */
@@ -85,7 +102,7 @@ async function findWay(
   const remembered = progress.nextSequence === 0 ? recentReceivers.find(order.receiver) : undefined
   if (remembered !== undefined) {
     const way = await probeWay(remembered, rest, dependencies)
-    if ('path' in way || way.kind !== 'later') return way
+    if ('path' in way) return way
     recentReceivers.forget(order.receiver)
   }
   const receiver = await findReceiver(order, progress, dependencies)

@@ -49,6 +49,7 @@ export {
   claimToSend,
   type SendingClaim,
   endSending,
+  findHeldSendings,
   findPaymentsElsewhere,
   leaseDue,
   type LeasedSending,

@@ -283,6 +283,18 @@ export async function leaseDue(
   return rows.map((row) => ({ ...readLeased(row, lease), isNew: false }))
 }
 
+const HELD = new Statement<{ readonly id: string }>(
+  'find-held-sendings',
+  Prisma.sql`
+  select p.id from outgoing_payment p ${SENDING_JOINS} where p.id = any(${placeholder('ids')}::uuid[]) and freezing.holds`
+)
+
+/** Which of some payments (UUID) a freeze holds, if freezes hold pending payments. */
+export async function findHeldSendings(on: Queries, ids: readonly string[]): Promise<readonly string[]> {
+  const rows = await HELD.rows(on, { ids: [...ids], holdsFrozen: true })
+  return rows.map(({ id }) => id)
+}
+
 function readLeased(row: LeasedRow, { leaseId }: Lease): Omit<LeasedSending, 'isNew'> {
   return {
     paymentId: row.id,
