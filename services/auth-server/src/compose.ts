@@ -122,13 +122,7 @@ async function start(context: Context, overrides: AuthServerOverrides): Promise<
     admit: rateLimits?.admit,
     trustedProxies: config.TRUSTED_PROXIES
   })
-  const publicServer = await startHttpServer(publicApp, {
-    host: config.HTTP_HOST,
-    port: config.HTTP_PORT,
-    connectionsMax: config.HTTP_CONNECTIONS_MAX,
-    badRequestCode: BAD_REQUEST_CODE,
-    logger
-  })
+  const publicServer = await startPublicServer(publicApp, context)
   listeners.add(publicServer)
   transports?.watchListener('public', publicServer)
   logger.info(
@@ -170,6 +164,16 @@ function startIdentityProviderServer(
   return startHttpServer(app, {
     host: config.IDENTITY_PROVIDER_HOST,
     port: config.IDENTITY_PROVIDER_PORT,
+    badRequestCode: BAD_REQUEST_CODE,
+    logger
+  })
+}
+
+function startPublicServer(app: Parameters<typeof startHttpServer>[0], { config, logger }: Context) {
+  return startHttpServer(app, {
+    host: config.HTTP_HOST,
+    port: config.HTTP_PORT,
+    connectionsMax: config.HTTP_CONNECTIONS_MAX,
     badRequestCode: BAD_REQUEST_CODE,
     logger
   })

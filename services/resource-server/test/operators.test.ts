@@ -34,7 +34,7 @@ async function codeOf(
   try {
     if (method.responseStream) {
       const { signal } = new AbortController()
-      for await (const _message of readStream(client, name as never, request as never, { signal })) break
+      await readStream(client, name as never, request as never, { signal }).next()
     } else {
       await callUnary(client, name as never, request as never, { idempotent: false })
     }
