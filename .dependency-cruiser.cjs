@@ -138,19 +138,29 @@ module.exports = {
       comment: 'They lie together because services need them together, not because they need each other.',
       severity: 'error',
       from: {
-        path: '^packages/(service-kit|value-types)/src/(?!program/|rate-limits/|events/|webhooks/)([^/]+)/',
+        path: '^packages/(service-kit|value-types)/src/(?!program/|rate-limits/|events/|webhooks/|operators/)([^/]+)/',
         pathNot: tests
       },
       to: { path: '^packages/$1/src/', pathNot: '^packages/$1/src/$2/' }
     },
     {
       name: 'what-telling-needs',
-      comment: 'Events and webhooks are served over gRPC, and counted.',
+      comment: 'Events and webhooks are served over gRPC, to operators, and counted.',
       severity: 'error',
       from: { path: '^packages/service-kit/src/(events|webhooks)/', pathNot: tests },
       to: {
         path: '^packages/service-kit/src/',
-        pathNot: '^packages/service-kit/src/($1|grpc|metrics)/'
+        pathNot: '^packages/service-kit/src/($1|grpc|metrics|operators)/'
+      }
+    },
+    {
+      name: 'what-operators-need',
+      comment: 'Operators sign in at issuers.',
+      severity: 'error',
+      from: { path: '^packages/service-kit/src/operators/', pathNot: tests },
+      to: {
+        path: '^packages/service-kit/src/',
+        pathNot: '^packages/service-kit/src/(operators|issuers)/'
       }
     },
     {

@@ -1,4 +1,12 @@
-import { Channel, type ChannelCredentials, type Client, type ClientOptions, credentials } from '@grpc/grpc-js'
+import {
+  Channel,
+  type ChannelCredentials,
+  type Client,
+  type ClientOptions,
+  credentials,
+  InterceptingCall,
+  type Interceptor
+} from '@grpc/grpc-js'
 import { PersistentChannel } from './persistent-channel.js'
 import { createChannelCredentials } from './tls-credentials.js'
 import { watchName } from './watched-names.js'
@@ -64,6 +72,8 @@ export interface ChannelOptions {
    * {@link LOOK_UP_PAUSE_MIN_MS}. It is also looked up when a connection ends.
    */
   readonly lookUpPauseMs?: number | undefined
+  /** Sent along with every call of this client, besides what the call sends itself. */
+  readonly metadata?: Readonly<Record<string, string>> | undefined
 }
 
 /** Settings of calls over a client. */
@@ -95,6 +105,7 @@ export function createClient<C extends Client>(
     options.tls === undefined ? credentials.createInsecure() : createChannelCredentials(options.tls)
   const { target, options: ofName } = watchName(options.target, options.lookUpPauseMs ?? LOOK_UP_PAUSE_MS)
   const client = new constructor(target, channelCredentials, {
+    ...(options.metadata === undefined ? {} : { interceptors: [sendAlong(options.metadata)] }),
     channelOverride: new PersistentChannel(
       () => new Channel(target, channelCredentials, { ...transportOptions(options), ...ofName })
     )
@@ -104,7 +115,8 @@ export function createClient<C extends Client>(
 }
 
 /**
- * Creates a client of another generated class over the channel of a client, and with its settings. Closing either closes
+ * Creates a client of another generated class over the channel of a client, and with its settings, but without
+ * its metadata. Closing either closes
  * the channel.
  *
  * @throws TypeError for a client that {@link createClient} did not create
@@ -116,6 +128,16 @@ export function shareChannel<C extends Client>(constructor: ClientConstructor<C>
   })
   settingsOfClients.set(sharing, settingsOf(client))
   return sharing
+}
+
+function sendAlong(added: Readonly<Record<string, string>>): Interceptor {
+  return (options, nextCall) =>
+    new InterceptingCall(nextCall(options), {
+      start(metadata, listener, next) {
+        for (const [key, value] of Object.entries(added)) metadata.set(key, value)
+        next(metadata, listener)
+      }
+    })
 }
 
 function transportOptions({

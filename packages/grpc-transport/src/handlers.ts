@@ -20,7 +20,7 @@ export interface CallContext {
   readonly metadata: Metadata
   /** Address and port of the caller. */
   readonly peer: string
-  /** Names in the caller's certificate: URIs and DNS names. None without mutual TLS. */
+  /** Names in the caller's certificate: URIs and DNS names. None without mutual TLS. Whoever wraps handlers may name the person instead for whom the caller acts. */
   readonly clientNames: readonly string[]
   /** Full name of the method, for example `/openpayments.auth.v1.GrantLimitsService/Reserve`. */
   readonly method: string

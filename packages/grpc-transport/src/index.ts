@@ -9,6 +9,7 @@ export {
 export type { AllowedClients } from './client-names.js'
 export { type ChannelOptions, createClient, RETRIES_MAX, shareChannel } from './client.js'
 export {
+  type CallContext,
   createHandlers,
   type Handlers,
   type ResponseStream,
@@ -28,4 +29,4 @@ export { isLoopbackTarget, isNamedTarget } from './targets.js'
 export { type TlsFiles, tlsFilesOf } from './tls-files.js'
 export { openTls, type WatchedTlsFiles, watchTlsFiles } from './watched-tls-files.js'
 // Exported here too, so that features can name a code without depending on grpc-js.
-export { Metadata, status } from '@grpc/grpc-js'
+export { Metadata, type ServiceDefinition, status } from '@grpc/grpc-js'

@@ -190,14 +190,19 @@ export class OperatorClient {
   /** The peers of the resource server. */
   readonly peers: PeerClient
 
-  /** @param tls plain text without */
-  constructor(targets: OperatorTargets, tls?: OperatorTls) {
+  /**
+   * @param tls plain text without
+   * @param token ID token of the person who operates; the machine of the certificate without
+   */
+  constructor(targets: OperatorTargets, tls?: OperatorTls, token?: string) {
+    const metadata = token === undefined ? undefined : { 'operator-token': token }
     const optionsFor = (service: keyof OperatorTargets): ChannelOptions => ({
       target: targets[service],
       tls: tls?.files,
       serverName: tls?.serverNames[service],
       deadlineMs: DEADLINE_MS,
       callsAreLong: true,
+      metadata,
       retriesMax: 3,
       messageBytesMax: MESSAGE_BYTES_MAX
     })

@@ -118,6 +118,7 @@ function createProgram(surroundings: CliSurroundings): Command {
     .option('--json', 'print JSON')
     .option('--auth <target>', "the auth server's gRPC address, host:port (AUTH_GRPC_TARGET)")
     .option('--wallet <target>', "the resource server's gRPC address, host:port (WALLET_GRPC_TARGET)")
+    .option('--token-file <path>', 'file with the ID token of who operates (OPERATOR_TOKEN_FILE)')
     .option('--tls-ca <file>', "authorities of the services' certificates, PEM (OPERATOR_TLS_CA_FILE)")
     .option('--tls-certificate <file>', "the operator's certificate, PEM (OPERATOR_TLS_CERTIFICATE_FILE)")
     .option('--tls-key <file>', 'its key, PEM (OPERATOR_TLS_KEY_FILE)')

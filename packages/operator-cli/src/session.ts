@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { OperatorClient } from './operator-client.js'
 import { Printer, type Output } from './output.js'
 import { findTargets } from './targets.js'
+import { readOperatorToken } from './token.js'
 import { openOperatorTls, type TlsFlags } from './tls.js'
 
 /** The environment of a command line. */
@@ -28,6 +29,7 @@ interface GlobalOptions extends TlsFlags {
   readonly json?: boolean
   readonly auth?: string
   readonly wallet?: string
+  readonly tokenFile?: string
 }
 
 /** Runs a command with a connection to both services, which it closes afterwards. */
@@ -43,8 +45,9 @@ export function sessionRunner(surroundings: CliSurroundings): RunSession {
     const options: GlobalOptions = command.optsWithGlobals()
     const sources = { ...surroundings, flags: options }
     const targets = await findTargets(sources)
+    const token = await readOperatorToken(sources)
     const tls = await openOperatorTls(sources, targets)
-    const client = new OperatorClient(targets, tls)
+    const client = new OperatorClient(targets, tls, token)
     try {
       const { awaitInterruption } = surroundings
       await work({ client, print: new Printer(surroundings, options.json === true), awaitInterruption })

@@ -11,6 +11,8 @@ import {
 } from '@open-payments-server/runtime'
 import { wakeAfter } from '@open-payments-server/service-kit/events'
 import { startGrpcServices } from '@open-payments-server/service-kit/grpc'
+import { openIssuerKeys } from '@open-payments-server/service-kit/issuers'
+import { openOperators } from '@open-payments-server/service-kit/operators'
 import { publishCertificates } from '@open-payments-server/service-kit/metrics'
 import { countErrors } from '@open-payments-server/shared-store'
 import { openConsentProofs } from './compose/consent-proofs.js'
@@ -93,7 +95,9 @@ async function start(context: Context, overrides: AuthServerOverrides): Promise<
     graceMs: config.SHUTDOWN_GRACE_SECONDS * 1_000
   })
   lifecycle.add(listeners)
-  const rpcs = { counters, callObserver: transports?.grpcServer, telling }
+  const issuerKeys = openIssuerKeys(context)
+  const operators = openOperators(context, issuerKeys)
+  const rpcs = { counters, callObserver: transports?.grpcServer, telling, operators }
   const grpcServer = await startGrpcServices({
     config,
     tls: opened.listenerTls,
@@ -102,7 +106,8 @@ async function start(context: Context, overrides: AuthServerOverrides): Promise<
   })
   listeners.add(grpcServer)
 
-  const parts = { context, resources, domain, wakers, counters, consentProofs: openConsentProofs(context) }
+  const consentProofs = openConsentProofs(context, issuerKeys)
+  const parts = { context, resources, domain, wakers, counters, consentProofs }
   const identityProviderServer = await startIdentityProviderServer(parts, {
     readiness,
     requestObserver: transports?.http['identity-provider']
@@ -117,13 +122,7 @@ async function start(context: Context, overrides: AuthServerOverrides): Promise<
     admit: rateLimits?.admit,
     trustedProxies: config.TRUSTED_PROXIES
   })
-  const publicServer = await startHttpServer(publicApp, {
-    host: config.HTTP_HOST,
-    port: config.HTTP_PORT,
-    connectionsMax: config.HTTP_CONNECTIONS_MAX,
-    badRequestCode: BAD_REQUEST_CODE,
-    logger
-  })
+  const publicServer = await startPublicServer(publicApp, context)
   listeners.add(publicServer)
   transports?.watchListener('public', publicServer)
   logger.info(
@@ -165,6 +164,16 @@ function startIdentityProviderServer(
   return startHttpServer(app, {
     host: config.IDENTITY_PROVIDER_HOST,
     port: config.IDENTITY_PROVIDER_PORT,
+    badRequestCode: BAD_REQUEST_CODE,
+    logger
+  })
+}
+
+function startPublicServer(app: Parameters<typeof startHttpServer>[0], { config, logger }: Context) {
+  return startHttpServer(app, {
+    host: config.HTTP_HOST,
+    port: config.HTTP_PORT,
+    connectionsMax: config.HTTP_CONNECTIONS_MAX,
     badRequestCode: BAD_REQUEST_CODE,
     logger
   })

@@ -6,6 +6,7 @@ import {
   grpcListenerSettings,
   loadConfiguration,
   metricsSettings,
+  operatorSettings,
   processSettings,
   publicListenerSettings,
   purgeSettings,
@@ -135,6 +136,7 @@ export const authServerSchema = z.object({
     'list and revoke grants, and audit',
     'spiffe://wallet.example/operator'
   ),
+  ...operatorSettings,
   ...metricsSettings,
   ...telemetrySettings,
   ...databaseSettings({ example: 'postgresql://auth:password@postgres:5432/auth?sslmode=verify-full' }),

@@ -16,7 +16,8 @@ const safe = {
   GRPC_TLS_CLIENT_CA_FILE: '/run/secrets/grpc/ca.crt',
   GRPC_INTROSPECTION_CLIENTS: 'spiffe://wallet.test/resource-server',
   GRPC_LIMITS_CLIENTS: 'spiffe://wallet.test/resource-server',
-  GRPC_OPERATOR_CLIENTS: 'operator.wallet.test'
+  GRPC_OPERATOR_CLIENTS: 'operator.wallet.test',
+  OPERATOR_MACHINES: 'operator.wallet.test=operator+approver'
 }
 const PLAINTEXT_GRPC = {
   GRPC_TLS_CERTIFICATE_FILE: undefined,
@@ -57,6 +58,22 @@ describe('the auth server', () => {
     [
       { ...PROVING, OWNERSHIP_PUBLIC_KEYS: KEYS.replace('"kid"', '"d":"AAAA","kid"') },
       /- OWNERSHIP_PUBLIC_KEYS: d must not be present/
+    ],
+    [{ OPERATOR_MACHINES: undefined }, /- OPERATOR_MACHINES: must be set in production/],
+    [{ OPERATOR_ISSUERS: '[]' }, /- OPERATOR_ISSUERS: /],
+    [
+      {
+        ...PROVING,
+        OPERATOR_ISSUERS: JSON.stringify([
+          {
+            issuer: 'https://login.test',
+            clientIds: [ISSUERS.split('@')[0]],
+            rolesClaim: 'groups',
+            roles: { viewer: ['support'] }
+          }
+        ])
+      },
+      /- OPERATOR_ISSUERS: .* is a client of CONSENT_ISSUERS too/
     ],
     [{ REPLICA_COUNT: '2' }, /REDIS_URL/],
     [{ PUBLIC_URL: 'http://auth.test/' }, /PUBLIC_URL/],

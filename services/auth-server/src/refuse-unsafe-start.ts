@@ -4,6 +4,7 @@ import {
   findUnsafeSettings,
   findWeakSecrets
 } from '@open-payments-server/runtime/configuration'
+import { findUnsafeOperators, parseOperatorIssuers } from '@open-payments-server/service-kit/operators'
 import { type AuthServerConfig, authServerSchema } from './config.js'
 import { parseConfiguredInteraction } from './domain/access.js'
 import { parseSignInFrom } from './domain/sign-in-rule.js'
@@ -25,6 +26,7 @@ export function refuseUnsafeStart(config: AuthServerConfig): void {
   const problems = findUnsafeSettings(config, ['PUBLIC_URL', 'CONSENT_PAGE_URL'])
   if (config.ENVIRONMENT === 'production') problems.push(...findWeakSecrets(authServerSchema, config))
   problems.push(...findUnsafeGrpcListener(config, GRPC_CLIENT_LISTS))
+  problems.push(...findUnsafeOperators(config))
   if (config.INTERACTION_REFERENCE_LIFETIME_SECONDS <= config.CONTINUATION_WAIT_SECONDS) {
     problems.push(
       'INTERACTION_REFERENCE_LIFETIME_SECONDS: must be longer than CONTINUATION_WAIT_SECONDS, or clients that wait come too late'
@@ -36,6 +38,7 @@ export function refuseUnsafeStart(config: AuthServerConfig): void {
     problems.push((error as Error).message)
   }
   problems.push(...findUnsafeConsent(config))
+  if (problems.length === 0) problems.push(...findSharedClients(config))
   if (problems.length > 0) throw new ConfigurationError(problems)
 }
 
@@ -59,4 +62,14 @@ function findUnsafeConsent(config: AuthServerConfig): string[] {
     problems.push((error as Error).message)
   }
   return problems
+}
+
+/** Clients whose ID tokens would be good for two things: whoever gets one as a consent page could operate with it. */
+function findSharedClients(config: AuthServerConfig): string[] {
+  const consent = parseIssuers(config.CONSENT_ISSUERS)
+  return [...parseOperatorIssuers(config.OPERATOR_ISSUERS)].flatMap(([issuer, { clientIds }]) =>
+    clientIds
+      .filter((client) => consent.get(issuer)?.includes(client))
+      .map((client) => `OPERATOR_ISSUERS: ${client} of ${issuer} is a client of CONSENT_ISSUERS too`)
+  )
 }

@@ -7,6 +7,7 @@ import {
   grpcListenerSettings,
   loadConfiguration,
   metricsSettings,
+  operatorSettings,
   processSettings,
   publicListenerSettings,
   purgeSettings,
@@ -43,6 +44,7 @@ export const resourceServerSchema = z.object({
     'operate wallets, money and payments, and audit',
     'spiffe://wallet.example/operator'
   ),
+  ...operatorSettings,
   AUTH_GRPC_TARGET: setting.text({
     description: "The auth server's gRPC address.",
     example: 'dns:///auth-server-grpc:3002'

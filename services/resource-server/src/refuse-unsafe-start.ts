@@ -6,6 +6,7 @@ import {
   findUnsafeSettings,
   findWeakSecrets
 } from '@open-payments-server/runtime/configuration'
+import { findUnsafeOperators } from '@open-payments-server/service-kit/operators'
 import { AUTH_GRPC_TLS, type ResourceServerConfig, resourceServerSchema } from './config.js'
 
 /** Allowed ILP addresses (published API): with the payment's own segment appended, at most 1,023 characters. */
@@ -30,6 +31,7 @@ export function refuseUnsafeStart(config: ResourceServerConfig): void {
   ])
   if (config.ENVIRONMENT === 'production') problems.push(...findWeakSecrets(resourceServerSchema, config))
   problems.push(...findUnsafeGrpcListener(config, ['GRPC_OPERATOR_CLIENTS']), ...findUnsafeConnection(config))
+  problems.push(...findUnsafeOperators(config))
   if (!ILP_ADDRESS.test(config.ILP_ADDRESS)) {
     problems.push('ILP_ADDRESS: must be an ILP address such as g.example.wallet or test.wallet')
   }

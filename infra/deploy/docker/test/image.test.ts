@@ -290,6 +290,7 @@ async function prepareSystem(): Promise<System> {
   const common = {
     TRUSTED_PROXIES: '10.0.0.0/8',
     GRPC_OPERATOR_CLIENTS: 'spiffe://wallet.test/operator',
+    OPERATOR_MACHINES: 'spiffe://wallet.test/operator=operator+approver',
     DATABASE_DURABILITY: 'platform'
   }
   const listener = (tls: typeof authTls, port: string) => ({

@@ -8,13 +8,16 @@ import {
 import { resourceServerSchema } from '@open-payments-server/resource-server/config'
 import { describeSettings, type SettingDescription } from '@open-payments-server/runtime/configuration'
 
+/** Settings that the templates only give where the user gives none. */
+const DEFAULTED: readonly string[] = ['OPERATOR_MACHINES']
+
 /** Settings that would move a listener from the port that Services and policies use. */
 const OF_LISTENERS = /^(HTTP|GRPC|IDENTITY_PROVIDER|ILP|METRICS)_(HOST|PORT)$/
 
 /**
  * The definitions of values.schema.json for the settings of each service, derived from the schemas of the services.
  *
- * @param base objects of the chart without settings: users may not set what these set
+ * @param base objects of the chart without settings: users may not set what these set, except what is only a default
  */
 export function settingsDefinitions(base: readonly KubernetesObject[]): Record<string, unknown> {
   const [ofAuth, ofResource] = [describeSettings(authServerSchema), describeSettings(resourceServerSchema)]
@@ -40,7 +43,7 @@ function settingsSchema(settings: readonly SettingDescription[], fixed: readonly
     .map((setting) =>
       setting.secret ? { ...setting, name: `${setting.name}_FILE`, example: undefined } : setting
     )
-    .filter(({ name }) => !fixed.includes(name) && !OF_LISTENERS.test(name))
+    .filter(({ name }) => DEFAULTED.includes(name) || (!fixed.includes(name) && !OF_LISTENERS.test(name)))
   const properties = offered.map(({ name, description, defaultValue, example, pattern }) => [
     name,
     {

@@ -18,6 +18,7 @@ export {
   grpcClientsSetting,
   grpcListenerSettings,
   metricsSettings,
+  operatorSettings,
   processSettings,
   publicListenerSettings,
   eventSettings,

@@ -178,6 +178,25 @@ export function grpcClientsSetting(may: string, example: string) {
     .optional()
 }
 
+/** Who operates, and what they may do. */
+export const operatorSettings = {
+  OPERATOR_ISSUERS: setting
+    .text({
+      description:
+        'OpenID Connect issuers whose ID tokens say which person operates: a JSON list. Of each the `issuer` exactly as in `iss`, the `clientIds` that its tokens must be for, the `rolesClaim` (the name of a claim, or a list of the names that lead to it), and in `roles` the values of that claim for `viewer`, `operator` and `approver`. See [operators](operations.md#operators).',
+      example:
+        '[{"issuer":"https://login.wallet.example","clientIds":["console"],"rolesClaim":"groups","roles":{"viewer":["support"],"operator":["operations"],"approver":["treasury"]}}]'
+    })
+    .optional(),
+  OPERATOR_MACHINES: setting
+    .text({
+      description:
+        "What each client of GRPC_OPERATOR_CLIENTS may do without a person's token: `name=role+role`, separated by commas, the name as in its certificate, the roles `viewer`, `operator` and `approver`. A client that acts for people, such as a console, is not named. In production nothing without it; in development everything. In plain text every client is called `development`. Required in production unless OPERATOR_ISSUERS is set.",
+      example: 'spiffe://wallet.example/operator=operator+approver'
+    })
+    .optional()
+}
+
 /** The listener for metrics. */
 export const metricsSettings = {
   METRICS_HOST: setting

@@ -24,6 +24,7 @@ import {
 } from '@open-payments-server/grpc-transport'
 import { events } from '@open-payments-server/proto'
 import type { Logger } from '@open-payments-server/runtime'
+import { admitOperators, EVENT_ROLES, type Operators } from '../operators/index.js'
 import { answering, invalidField, readEventTypes, readPageSize } from '../grpc/index.js'
 
 /** Maximum number of events that one statement reads for a stream. */
@@ -50,11 +51,16 @@ export interface EventServiceDependencies {
   readonly callObserver?: CallObserver | undefined
   /** Who may call when clients present certificates. */
   readonly clients: AllowedClients
+  readonly operators: Operators
+  /** Names of clients that may read without being operators. */
+  readonly readers: readonly string[]
 }
 
 /** `EventService`: the same in every service, over its own events. */
 export function createEventService(dependencies: EventServiceDependencies): GrpcService {
-  const handlers = createHandlers(dependencies.logger, dependencies.callObserver)
+  const { logger, callObserver, operators, readers } = dependencies
+  const service = { definition: events.EventServiceService, roles: EVENT_ROLES, readers }
+  const handlers = admitOperators(createHandlers(logger, callObserver), service, { ...operators, logger })
   const answer = answering(rpcErrorOf)
   const implementation: events.EventServiceServer = {
     listEvents: handlers.unary(

@@ -19,9 +19,15 @@ export const STATUS_WORDS = {
     meaning: 'The caller gave up. It is unknown whether the call had its effect.',
     advice: 'Repeat the call, which is safe for every call.'
   },
+  UNAUTHENTICATED: {
+    meaning: "The operator's token does not count.",
+    advice: 'Sign in again. See [operators](operations.md#operators).'
+  },
   PERMISSION_DENIED: {
-    meaning: "The client's certificate does not allow this call.",
-    advice: 'See `GRPC_OPERATOR_CLIENTS` and its neighbours in [configuration](configuration.md).'
+    meaning:
+      "The client's certificate does not allow this call, or who operates does not have the role that it needs.",
+    advice:
+      'See `GRPC_OPERATOR_CLIENTS` and its neighbours, `OPERATOR_ISSUERS` and `OPERATOR_MACHINES` in [configuration](configuration.md).'
   },
   RESOURCE_EXHAUSTED: { meaning: 'The message is too large.', advice: 'See [limits](limits.md).' },
   UNIMPLEMENTED: {

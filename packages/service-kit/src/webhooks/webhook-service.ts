@@ -43,6 +43,7 @@ import {
   writePageToken,
   writeTextToken
 } from '../grpc/index.js'
+import { admitOperators, type Operators, WEBHOOK_ROLES } from '../operators/index.js'
 import type { Webhooks } from './open-webhooks.js'
 
 /** Maximum length of the URL of a wallet address, in characters. */
@@ -64,11 +65,14 @@ export interface WebhookServiceDependencies extends Webhooks {
   readonly callObserver?: CallObserver | undefined
   /** Who may call when clients present certificates. */
   readonly clients: AllowedClients
+  readonly operators: Operators
 }
 
 /** `WebhookService`: the same in every service, for its own endpoints. */
 export function createWebhookService(dependencies: WebhookServiceDependencies): GrpcService {
-  const handlers = createHandlers(dependencies.logger, dependencies.callObserver)
+  const { logger, callObserver, operators } = dependencies
+  const service = { definition: events.WebhookServiceService, roles: WEBHOOK_ROLES }
+  const handlers = admitOperators(createHandlers(logger, callObserver), service, { ...operators, logger })
   const answer = answering(() => undefined)
   const implementation: events.WebhookServiceServer = {
     createWebhookEndpoint: handlers.unary(

@@ -1,19 +1,13 @@
-import { createSafeHttpClient } from '@open-payments-server/http-client'
+import type { IssuerKeys } from '@open-payments-server/service-kit/issuers'
 import { createSignInRule, parseSignInFrom } from '../domain/sign-in-rule.js'
 import type { AcceptGrantDependencies } from '../features/accept-grant/accept-grant.js'
 import {
   createIdTokenVerifier,
-  createIssuerKeys,
   createOwnershipVerifier,
   parseIssuers,
   parseOwnershipKeys
 } from '../modules/issuers/index.js'
 import type { Context } from './context.js'
-
-/** Maximum duration of fetching a document of an issuer, in milliseconds. */
-const FETCH_TIMEOUT_MS = 3_000
-/** Maximum size of a document of an issuer, in bytes. */
-const FETCHED_BYTES_MAX = 131_072
 
 /** How consent is proved. */
 export type ConsentProofs = Pick<
@@ -21,24 +15,17 @@ export type ConsentProofs = Pick<
   'consentProof' | 'idTokens' | 'ownerships' | 'signInRule' | 'toleranceSeconds'
 >
 
-/** Opens what verifies proofs of consent. */
-export function openConsentProofs({ config, logger, lifecycle, clock }: Context): ConsentProofs {
+/**
+ * Opens what verifies proofs of consent.
+ *
+ * @param keys those of every issuer
+ */
+export function openConsentProofs(
+  { config, clock }: Pick<Context, 'config' | 'clock'>,
+  keys: IssuerKeys
+): ConsentProofs {
   const issuers = parseIssuers(config.CONSENT_ISSUERS)
   const toleranceSeconds = config.CONSENT_CLOCK_TOLERANCE_SECONDS
-  // An operator names the issuers, which may be in a private network. Nobody else can choose what is fetched.
-  const httpClient = createSafeHttpClient({
-    allowPrivateNetworks: true,
-    timeoutMs: FETCH_TIMEOUT_MS,
-    bodyBytesMax: FETCHED_BYTES_MAX,
-    userAgent: 'open-payments-server'
-  })
-  lifecycle.add({ name: 'connections to issuers', stop: () => httpClient.close() })
-  const keys = createIssuerKeys({
-    httpClient,
-    clock,
-    logger,
-    allowHttp: config.ENVIRONMENT === 'development'
-  })
   return {
     consentProof: config.CONSENT_PROOF ?? 'either',
     toleranceSeconds,

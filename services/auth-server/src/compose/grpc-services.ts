@@ -2,6 +2,7 @@ import { type CallObserver, createHandlers, type GrpcService } from '@open-payme
 import { auth } from '@open-payments-server/proto'
 import type { Logger } from '@open-payments-server/runtime'
 import { createEventService } from '@open-payments-server/service-kit/events'
+import { admitOperators, type Operators } from '@open-payments-server/service-kit/operators'
 import { createWebhookService, type Telling } from '@open-payments-server/service-kit/webhooks'
 import type { Clock } from '@open-payments-server/value-types/clock'
 import type { Random } from '@open-payments-server/value-types/identifiers'
@@ -20,6 +21,7 @@ import {
 } from '../grpc/grant-operator.js'
 import { introspectRpc } from '../grpc/introspection.js'
 import { auditLimitsRpc } from '../grpc/limits-audit.js'
+import { OPERATOR_ROLES } from '../grpc/operator-roles.js'
 import { listOpenReservationsRpc, listReservationsRpc } from '../grpc/reservations.js'
 import { reserveRpc } from '../grpc/reserve.js'
 import { restoreRpc } from '../grpc/restore.js'
@@ -44,6 +46,8 @@ export interface GrpcDependencies {
   readonly tokens: TokenReader
   /** Who may call what when clients present certificates. */
   readonly config?: GrpcClientLists | undefined
+  /** Who operates. */
+  readonly operators: Operators
   readonly counters: RpcCounters & Pick<GrantCounters, 'countGrant'>
   readonly telling: Telling
   /** Signals that there are events to publish. */
@@ -54,7 +58,7 @@ export interface GrpcDependencies {
 export function createGrpcServices(dependencies: GrpcDependencies): GrpcService[] {
   const { telling, config } = dependencies
   const clients = allowedClients(config)
-  const operators = { everyMethod: config?.GRPC_OPERATOR_CLIENTS ?? [] }
+  const ofOperators = { everyMethod: config?.GRPC_OPERATOR_CLIENTS ?? [] }
   return [
     {
       definition: auth.IntrospectionServiceService,
@@ -71,8 +75,14 @@ export function createGrpcServices(dependencies: GrpcDependencies): GrpcService[
       implementation: grantOperatorService(dependencies),
       clients: clients.operator
     },
-    createEventService({ ...dependencies, ...telling, service: 'auth-server', clients: clients.events }),
-    createWebhookService({ ...dependencies, ...telling, ...telling.webhooks, clients: operators })
+    createEventService({
+      ...dependencies,
+      ...telling,
+      service: 'auth-server',
+      clients: clients.events,
+      readers: config?.GRPC_EVENT_CLIENTS ?? []
+    }),
+    createWebhookService({ ...dependencies, ...telling, ...telling.webhooks, clients: ofOperators })
   ]
 }
 
@@ -98,7 +108,13 @@ function grantLimitsService(dependencies: GrpcDependencies): auth.GrantLimitsSer
 }
 
 function grantOperatorService(dependencies: GrpcDependencies): auth.GrantOperatorServiceServer {
-  const handlers = createHandlers(dependencies.logger, dependencies.callObserver)
+  const { logger, callObserver, operators, config } = dependencies
+  const service = {
+    definition: auth.GrantOperatorServiceService,
+    roles: OPERATOR_ROLES.grants,
+    readers: config?.GRPC_LIMITS_CLIENTS
+  }
+  const handlers = admitOperators(createHandlers(logger, callObserver), service, { ...operators, logger })
   return {
     listGrants: handlers.unary(answer(listGrantsRpc(dependencies))),
     revokeGrant: handlers.unary(answer(revokeGrantRpc(dependencies))),

@@ -9,6 +9,7 @@ import { makeClientConstructor, type ServiceDefinition } from '@grpc/grpc-js'
 import { createTestTelling } from '../../test/support/test-telling.js'
 import { COUNT_NOTHING } from '../../test/support/count-nothing.js'
 import { GrpcFixture, refusalOf, release } from '../../test/support/grpc-fixture.js'
+import { openEveryOperator } from '../../test/support/open-operators.js'
 import { createGrpcServices } from '../compose/grpc-services.js'
 import { PrismaClient } from '../generated/prisma/client.js'
 import { createTokenReader } from '../modules/tokens/index.js'
@@ -124,7 +125,8 @@ describe('the gRPC server of the auth server', () => {
         directory: { findKey: () => Promise.resolve(undefined) },
         random: systemRandom,
         onEventsAppended: () => undefined,
-        telling: createTestTelling(unreachable, logger)
+        telling: createTestTelling(unreachable, logger),
+        operators: openEveryOperator(auth.clock)
       }),
       logger
     })

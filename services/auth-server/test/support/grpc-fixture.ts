@@ -12,6 +12,8 @@ import { importEd25519Jwk } from '@open-payments-server/http-signatures'
 import { auth } from '@open-payments-server/proto'
 import { createLogger, systemRandom } from '@open-payments-server/runtime'
 import { startGrpcServices } from '@open-payments-server/service-kit/grpc'
+import type { Operators } from '@open-payments-server/service-kit/operators'
+import type { Clock } from '@open-payments-server/value-types/clock'
 import { hashSecret, newId, randomSecret } from '@open-payments-server/value-types/identifiers'
 import { createInProcessStore } from '@open-payments-server/shared-store'
 import { createTestDatabase, type TestDatabase, TestClock } from '@open-payments-server/testing'
@@ -24,6 +26,7 @@ import { type GrantState, PrismaClient } from '../../src/generated/prisma/client
 import { storeAccessItem } from '../../src/modules/grants/index.js'
 import { createRevocationBus, createTokenReader } from '../../src/modules/tokens/index.js'
 import { COUNT_NOTHING } from './count-nothing.js'
+import { openEveryOperator } from './open-operators.js'
 import { createTestTelling } from './test-telling.js'
 
 type Limits = auth.GrantLimitsServiceClient
@@ -124,7 +127,12 @@ export class GrpcFixture {
 
   /** @param connectionsMax of the server's pool */
   static async start(
-    options: { connectionsMax?: number; wrapBus?: (bus: RevocationBus) => RevocationBus } = {}
+    options: {
+      connectionsMax?: number
+      wrapBus?: (bus: RevocationBus) => RevocationBus
+      /** Who operates; everybody unless given. */
+      openOperators?: (clock: Clock) => Operators
+    } = {}
   ): Promise<GrpcFixture> {
     const directory = new URL('../..', import.meta.url).pathname
     const database = await createTestDatabase({
@@ -162,6 +170,7 @@ export class GrpcFixture {
         revocations: bus,
         counters: COUNT_NOTHING,
         telling: createTestTelling(prisma, logger),
+        operators: (options.openOperators ?? openEveryOperator)(clock),
         random: systemRandom,
         onEventsAppended: () => undefined,
         tokens: createTokenReader({ database: prisma }),

@@ -2,6 +2,7 @@ import { type CallObserver, createHandlers, type GrpcService } from '@open-payme
 import { wallet } from '@open-payments-server/proto'
 import type { Logger } from '@open-payments-server/runtime'
 import { createEventService } from '@open-payments-server/service-kit/events'
+import { admitOperators, type Operators } from '@open-payments-server/service-kit/operators'
 import { createWebhookService, type Telling } from '@open-payments-server/service-kit/webhooks'
 import type { ResourceServerConfig } from '../config.js'
 import type { AuditMoneyDependencies } from '../features/audit-money/audit-money.js'
@@ -15,6 +16,7 @@ import { answer } from '../grpc/operator/answer.js'
 import { stateOwnershipRpc } from '../grpc/operator/holders.js'
 import * as approval from '../grpc/operator/payment-approval.js'
 import * as peers from '../grpc/operator/peers.js'
+import { OPERATOR_ROLES } from '../grpc/operator/roles.js'
 import { createRefundRpc, listRefundsRpc } from '../grpc/operator/refunds.js'
 import * as operator from '../grpc/operator/wallet-operator.js'
 
@@ -32,6 +34,8 @@ export interface GrpcDependencies
   readonly counters: DecideDependencies['counters'] & GiveUpLostDependencies['counters']
   readonly logger: Logger
   readonly telling: Telling
+  /** Who operates. */
+  readonly operators: Operators
   /** Observes every call; none unless given. */
   readonly callObserver?: CallObserver | undefined
   /** Who may operate when clients present certificates, and what audits regard as lost. */
@@ -48,17 +52,18 @@ export interface GrpcDependencies
 /** Everything the resource server serves over gRPC. */
 export function createGrpcServices(dependencies: GrpcDependencies): GrpcService[] {
   const { telling, config } = dependencies
-  const operators = config.GRPC_OPERATOR_CLIENTS ?? []
+  const ofOperators = config.GRPC_OPERATOR_CLIENTS ?? []
+  const ofEvents = config.GRPC_EVENT_CLIENTS ?? []
   return [
     {
       definition: wallet.WalletOperatorServiceService,
       implementation: walletOperatorService(dependencies),
-      clients: { everyMethod: operators }
+      clients: { everyMethod: ofOperators }
     },
     {
       definition: wallet.PeerServiceService,
       implementation: peerService(dependencies),
-      clients: { everyMethod: operators }
+      clients: { everyMethod: ofOperators }
     },
     {
       definition: wallet.HolderServiceService,
@@ -69,19 +74,22 @@ export function createGrpcServices(dependencies: GrpcDependencies): GrpcService[
       ...dependencies,
       ...telling,
       service: 'resource-server',
-      clients: { everyMethod: [...operators, ...(config.GRPC_EVENT_CLIENTS ?? [])] }
+      clients: { everyMethod: [...ofOperators, ...ofEvents] },
+      readers: ofEvents
     }),
     createWebhookService({
       ...dependencies,
       ...telling,
       ...telling.webhooks,
-      clients: { everyMethod: operators }
+      clients: { everyMethod: ofOperators }
     })
   ]
 }
 
 function walletOperatorService(dependencies: GrpcDependencies): wallet.WalletOperatorServiceServer {
-  const handlers = createHandlers(dependencies.logger, dependencies.callObserver)
+  const { logger, callObserver, operators } = dependencies
+  const service = { definition: wallet.WalletOperatorServiceService, roles: OPERATOR_ROLES.wallets }
+  const handlers = admitOperators(createHandlers(logger, callObserver), service, { ...operators, logger })
   return {
     createAsset: handlers.unary(answer(operator.createAssetRpc(dependencies))),
     listAssets: handlers.unary(answer(operator.listAssetsRpc(dependencies))),
@@ -120,7 +128,9 @@ function holderService(dependencies: GrpcDependencies): wallet.HolderServiceServ
 }
 
 function peerService(dependencies: GrpcDependencies): wallet.PeerServiceServer {
-  const handlers = createHandlers(dependencies.logger, dependencies.callObserver)
+  const { logger, callObserver, operators } = dependencies
+  const service = { definition: wallet.PeerServiceService, roles: OPERATOR_ROLES.peers }
+  const handlers = admitOperators(createHandlers(logger, callObserver), service, { ...operators, logger })
   return {
     createPeer: handlers.unary(answer(peers.createPeerRpc(dependencies))),
     getPeer: handlers.unary(answer(peers.getPeerRpc(dependencies))),

@@ -1,11 +1,15 @@
+import {
+  findTokenProblem,
+  type IssuerKeys,
+  IssuerUnavailable,
+  SIGNATURE_ALGORITHMS
+} from '@open-payments-server/service-kit/issuers'
 import type { Clock } from '@open-payments-server/value-types/clock'
 import { decodeJwt, jwtVerify, type JWTPayload } from 'jose'
 import { z } from 'zod'
 import type { IdTokenVerifier, VerifiedIdToken } from '../../domain/consent-proof.js'
-import { invalidField } from '../../domain/errors.js'
-import type { IssuerKeys } from './issuer-keys.js'
+import { invalidField, issuerUnavailable } from '../../domain/errors.js'
 import type { ConsentIssuers } from './issuers.js'
-import { findTokenProblem, SIGNATURE_ALGORITHMS } from './token-problem.js'
 
 /** What verifying ID tokens needs. */
 export interface IdTokenVerifierOptions {
@@ -70,6 +74,7 @@ async function verifySignature(
     if (typ.toUpperCase() !== 'JWT') throw wrong(`typ must be JWT: it is no ID token`)
     return payload
   } catch (error) {
+    if (error instanceof IssuerUnavailable) throw issuerUnavailable(error)
     const problem = findTokenProblem(error)
     throw problem === undefined ? error : wrong(problem)
   }

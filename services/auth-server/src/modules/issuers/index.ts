@@ -2,4 +2,3 @@
 export { createIdTokenVerifier } from './id-tokens.js'
 export { type ConsentIssuers, parseIssuers } from './issuers.js'
 export { createOwnershipVerifier, parseOwnershipKeys } from './ownership.js'
-export { createIssuerKeys, type IssuerKeys } from './issuer-keys.js'

@@ -1,10 +1,10 @@
 import { type Ed25519Jwk, parseEd25519Jwk } from '@open-payments-server/http-signatures'
+import { findTokenProblem } from '@open-payments-server/service-kit/issuers'
 import type { Clock } from '@open-payments-server/value-types/clock'
 import { createLocalJWKSet, jwtVerify, type JWTVerifyGetKey } from 'jose'
 import { z } from 'zod'
 import type { OwnershipVerifier, VerifiedIdToken } from '../../domain/consent-proof.js'
 import { invalidField } from '../../domain/errors.js'
-import { findTokenProblem } from './token-problem.js'
 
 /** Type of the statements: no other token can be taken for one (RFC 8725 §3.11). */
 const OWNERSHIP_TYPE = 'ownership+jwt'

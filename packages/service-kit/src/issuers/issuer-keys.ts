@@ -3,7 +3,6 @@ import type { Logger } from '@open-payments-server/runtime'
 import type { Clock } from '@open-payments-server/value-types/clock'
 import { createLocalJWKSet, errors, type JWTVerifyGetKey } from 'jose'
 import { z } from 'zod'
-import { issuerUnavailable } from '../../domain/errors.js'
 
 /** How long the keys of an issuer are used before they are fetched again, in milliseconds. */
 const LIFETIME_MS = 600_000
@@ -11,13 +10,23 @@ const LIFETIME_MS = 600_000
 /** How long after a fetch an unknown key makes the keys be fetched again at the earliest, in milliseconds. */
 const COOLDOWN_MS = 10_000
 
+/** Why keys of an issuer cannot be had now. */
+export class IssuerUnavailable extends Error {
+  override readonly name = 'IssuerUnavailable'
+
+  /** @param issuer whose keys they are */
+  constructor(issuer: string, cause: unknown) {
+    super(`the keys of ${issuer} cannot be fetched`, { cause })
+  }
+}
+
 /** Finds the keys that an issuer signs with. */
 export interface IssuerKeys {
   /**
    * The keys of an issuer, for verifying a signature. They are fetched when they are not known, too old, or when a signature
    * names another: issuers rotate their keys.
    *
-   * @throws Refusal `issuer-unavailable` when they cannot be had
+   * @throws IssuerUnavailable when they cannot be had
    */
   of(issuer: string): JWTVerifyGetKey
 }
@@ -93,6 +102,6 @@ async function fetchKeys(
   } catch (error) {
     const reason = error instanceof OutgoingRequestError ? error.reason : 'malformed'
     logger.warn({ issuer, reason, error }, 'the keys of an issuer cannot be fetched')
-    throw issuerUnavailable(error)
+    throw new IssuerUnavailable(issuer, error)
   }
 }

@@ -1,0 +1,22 @@
+import type { events } from '@open-payments-server/proto'
+import type { RolesOf } from './operator.js'
+
+/** The roles of `EventService`, the same in every service. */
+export const EVENT_ROLES: RolesOf<typeof events.EventServiceService> = {
+  listEvents: 'viewer',
+  watchEvents: 'viewer'
+}
+
+/** The roles of `WebhookService`, the same in every service. */
+export const WEBHOOK_ROLES: RolesOf<typeof events.WebhookServiceService> = {
+  createWebhookEndpoint: 'operator',
+  listWebhookEndpoints: 'viewer',
+  getWebhookEndpoint: 'viewer',
+  updateWebhookEndpoint: 'operator',
+  disableWebhookEndpoint: 'operator',
+  deleteWebhookEndpoint: 'operator',
+  rotateWebhookSecret: 'operator',
+  testWebhookEndpoint: 'operator',
+  listWebhookAttempts: 'viewer',
+  replayWebhooks: 'operator'
+}
