@@ -160,7 +160,6 @@ it('a statement that changes something appends an event, or nobody needs to know
   const silentModels: Readonly<Record<string, string>> = {
     'modules/approvals/rules.ts: approval_rule': 'the operator who deletes it knows',
     'modules/ledger/assets.ts: asset': 'the operator who creates it knows',
-    'modules/ledger/holder.ts: account': 'the operator who says it knows; it is logged',
     'modules/wallet-addresses/administration.ts: wallet_address': 'the operator who creates it knows'
   }
   const written = statements

@@ -24,10 +24,11 @@ export interface Page<Item> {
 /**
  * Reads the size of a page; 0 stands for {@link PAGE_SIZE_DEFAULT}.
  *
- * @throws RpcError INVALID_ARGUMENT for more than {@link PAGE_SIZE_MAX}
+ * @param max the largest size, at least that
+ * @throws RpcError INVALID_ARGUMENT for more than `max`
  */
-export function readPageSize(size: number): number {
-  if (size > PAGE_SIZE_MAX) throw invalidField('page_size', `must be at most ${String(PAGE_SIZE_MAX)}`)
+export function readPageSize(size: number, max = PAGE_SIZE_MAX): number {
+  if (size > max) throw invalidField('page_size', `must be at most ${String(max)}`)
   return size === 0 ? PAGE_SIZE_DEFAULT : size
 }
 

@@ -13,7 +13,7 @@ import type { PeerDependencies } from '../features/operate-peers/dependencies.js
 import type { RefundDependencies } from '../features/refund-payments/dependencies.js'
 import type { OwnershipDependencies } from '../features/state-ownership/state-ownership.js'
 import { answer } from '../grpc/operator/answer.js'
-import { stateOwnershipRpc } from '../grpc/operator/holders.js'
+import * as holders from '../grpc/operator/holders.js'
 import * as approval from '../grpc/operator/payment-approval.js'
 import * as peers from '../grpc/operator/peers.js'
 import { OPERATOR_ROLES } from '../grpc/operator/roles.js'
@@ -124,7 +124,13 @@ function walletOperatorService(dependencies: GrpcDependencies): wallet.WalletOpe
 
 function holderService(dependencies: GrpcDependencies): wallet.HolderServiceServer {
   const handlers = createHandlers(dependencies.logger, dependencies.callObserver)
-  return { stateOwnership: handlers.unary(answer(stateOwnershipRpc(dependencies))) }
+  return {
+    stateOwnership: handlers.unary(answer(holders.stateOwnershipRpc(dependencies))),
+    listHolderAccounts: handlers.unary(answer(holders.listHolderAccountsRpc(dependencies))),
+    describeReceivers: handlers.unary(answer(holders.describeReceiversRpc(dependencies))),
+    listHolderPayments: handlers.unary(answer(holders.listHolderPaymentsRpc(dependencies))),
+    listGrantPayments: handlers.unary(answer(holders.listGrantPaymentsRpc(dependencies)))
+  }
 }
 
 function peerService(dependencies: GrpcDependencies): wallet.PeerServiceServer {

@@ -19,6 +19,7 @@ export const EVENT_TYPES = {
   'account.created': 'An operator created an account.',
   'account.frozen': 'An operator froze an account: nothing new is paid from it or to it.',
   'account.unfrozen': 'An operator ended the freeze of an account.',
+  'account.holder_changed': 'An operator said who holds an account from now on, or that nobody does.',
   'wallet_address.frozen': 'An operator froze a wallet address: nothing new is paid from it or to it.',
   'wallet_address.unfrozen': 'An operator ended the freeze of a wallet address.',
   'quote.expired': 'Its time is over, a minute ago or more, and no payment used it.',

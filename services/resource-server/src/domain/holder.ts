@@ -47,3 +47,50 @@ function isIssuer(text: string): boolean {
   if (!/^https?:\/\/[\x21-\x7e]+$/.test(text) || /[?#@\\]/.test(text)) return false
   return URL.canParse(text)
 }
+
+/** A change of who holds an account, as events tell it. */
+export interface HolderChangeWire {
+  /** Null for nobody. */
+  readonly before: Holder | null
+  /** Null for nobody. */
+  readonly after: Holder | null
+  /** Who ordered it: the names in the operator's certificate, separated by commas; empty without mutual TLS. */
+  readonly by: string
+}
+
+/** Who holds the accounts for which no operator said so. */
+export interface HolderClaim {
+  /** Issuer of the ID tokens. */
+  readonly issuer: string
+  /** Claim in them that has the names of accounts. */
+  readonly name: string
+}
+
+/** What decides who holds an account. */
+export interface AccountHolding {
+  readonly accountName: string
+  /** undefined unless an operator said who it is. */
+  readonly holder: Holder | undefined
+}
+
+/** A person who asks for what they hold. */
+export interface Claimant extends Holder {
+  /** Names of accounts in the claim of their ID token; undefined where somebody else will look for them there. */
+  readonly claimValues: readonly string[] | undefined
+}
+
+/**
+ * By what a person holds an account: the one rule for it.
+ *
+ * @param holderClaim undefined when only operators say who holds an account
+ * @returns `operator`: an operator said so; `claim`: nobody was set, and the claim of their ID token names the account; undefined: they
+ *   do not hold it
+ */
+export function findTitle(
+  { issuer, sub, claimValues }: Claimant,
+  { holder, accountName }: AccountHolding,
+  holderClaim: HolderClaim | undefined
+): 'operator' | 'claim' | undefined {
+  if (holder !== undefined) return holder.issuer === issuer && holder.sub === sub ? 'operator' : undefined
+  return holderClaim?.issuer === issuer && claimValues?.includes(accountName) !== false ? 'claim' : undefined
+}

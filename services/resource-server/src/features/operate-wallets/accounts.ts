@@ -1,14 +1,12 @@
 import { newId } from '@open-payments-server/value-types/identifiers'
 import type { Asset } from '@open-payments-server/value-types/amounts'
+import { isAccountName } from '../../domain/account-name.js'
 import { CallRefused, invalidCallField } from '../../domain/call-refused.js'
 import type { Freeze } from '../../domain/freeze.js'
 import type { Holder } from '../../domain/holder.js'
 import * as ledger from '../../modules/ledger/index.js'
 import { findAssetId } from './assets.js'
 import type { OperatorDependencies } from './dependencies.js'
-
-/** Allowed names of an account. */
-const ACCOUNT_NAME = /^[a-z0-9._-]{1,64}$/
 
 /** A wallet account, as operators see it. Values are in units of its asset. */
 export interface OperatedAccount {
@@ -66,7 +64,7 @@ export async function listAccounts(
   { database }: OperatorDependencies
 ): Promise<readonly OperatedAccount[]> {
   if (name === '') return (await ledger.listAccounts(database, range)).map(toOperatedAccount)
-  const account = ACCOUNT_NAME.test(name) ? await ledger.findAccount(database, name) : undefined
+  const account = isAccountName(name) ? await ledger.findAccount(database, name) : undefined
   return account === undefined ? [] : [toOperatedAccount(account)]
 }
 
@@ -87,7 +85,7 @@ export async function getAccount(
 }
 
 function assertAccountName(name: string, field: string): void {
-  if (ACCOUNT_NAME.test(name)) return
+  if (isAccountName(name)) return
   throw invalidCallField(field, 'must be 1 to 64 of a-z, 0-9, "-", "_" and "."')
 }
 

@@ -4,6 +4,14 @@ import type { PublishedKeyDirectory } from '../../domain/client-keys.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
 import type { Database } from '../../modules/database.js'
 
+/** Maximum length of the names of who orders something, in characters: what a certificate says beyond that is cut off. */
+const NAMES_LENGTH_MAX = 512
+
+/** The names in an operator's certificate as they are recorded, separated by commas; empty without mutual TLS. */
+export function namesText(clientNames: readonly string[]): string {
+  return clientNames.join(', ').slice(0, NAMES_LENGTH_MAX)
+}
+
 /** What operators' calls need. */
 export interface OperatorDependencies {
   readonly database: Database

@@ -3,14 +3,11 @@ import { CallRefused, invalidCallField } from '../../domain/call-refused.js'
 import { freezeAccount } from '../../modules/ledger/index.js'
 import { findListedWalletAddress, freezeWalletAddress } from '../../modules/wallet-addresses/index.js'
 import { getAccount, type OperatedAccount } from './accounts.js'
-import type { OperatorDependencies } from './dependencies.js'
+import { namesText, type OperatorDependencies } from './dependencies.js'
 import { findWalletAddress, type OperatedWalletAddress, toOperatedWalletAddress } from './wallet-addresses.js'
 
 /** Maximum length of the reason for a freeze, in characters. */
 const REASON_LENGTH_MAX = 256
-
-/** Maximum length of the names of who orders a freeze, in characters: what a certificate says beyond that is cut off. */
-const NAMES_LENGTH_MAX = 512
 
 /** What freezing needs. */
 export interface FreezeDependencies extends OperatorDependencies {
@@ -74,7 +71,7 @@ function readOrder({ freezes, reason, clientNames }: FreezeRequest, { clock }: F
       `must be at most ${REASON_LENGTH_MAX} characters, none of them control characters`
     )
   }
-  return { freezes, reason, by: clientNames.join(', ').slice(0, NAMES_LENGTH_MAX), nowMs: clock.now() }
+  return { freezes, reason, by: namesText(clientNames), nowMs: clock.now() }
 }
 
 /** Payments that waited for the end of a freeze go on at once. */

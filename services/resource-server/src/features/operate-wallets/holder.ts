@@ -3,11 +3,13 @@ import { invalidCallField } from '../../domain/call-refused.js'
 import { findHolderProblem, type Holder } from '../../domain/holder.js'
 import { setHolder } from '../../modules/ledger/index.js'
 import { getAccount, type OperatedAccount } from './accounts.js'
-import type { OperatorDependencies } from './dependencies.js'
+import { namesText, type OperatorDependencies } from './dependencies.js'
 
 /** What setting holders needs. */
 export interface HolderDependencies extends OperatorDependencies {
   readonly logger: Pick<Logger, 'info'>
+  /** Signals that there are events to publish. */
+  readonly onPaymentCreated: () => void
 }
 
 /** An operator's order. */
@@ -32,9 +34,11 @@ export async function setAccountHolder(
   const wrong = holder && findHolderProblem(holder)
   if (wrong !== undefined) throw invalidCallField(`holder.${wrong.member}`, wrong.problem)
   const before = await getAccount(accountName, dependencies)
-  if (await setHolder(dependencies.database, accountName, holder)) {
-    const said = { account: accountName, holder, before: before.holder, by: clientNames }
-    dependencies.logger.info(said, 'holder set')
+  const { database, clock, logger, onPaymentCreated } = dependencies
+  const by = namesText(clientNames)
+  if (await setHolder(database, accountName, { holder, by, nowMs: clock.now() })) {
+    logger.info({ account: accountName, holder, by: clientNames }, 'holder changed')
+    onPaymentCreated()
   }
   return { ...before, holder }
 }

@@ -173,15 +173,26 @@ const freeze = {
   by: z.string().describe('Name of whoever ordered it, as in their certificate.'),
   reason: z.string()
 }
-const account = z.strictObject({
+const anyAccount = z.strictObject({
   id: z.string().describe('A URN: accounts have no URL.'),
   name: z.string(),
   assetCode: z.string(),
   assetScale: z.int().min(0).max(255),
-  createdAt: instant,
+  createdAt: instant
+})
+const account = anyAccount.extend({
   frozen: freeze.frozen,
   by: freeze.by.optional(),
   reason: freeze.reason.optional()
+})
+const holder = z.strictObject({
+  issuer: z.url().describe('`iss` of the ID tokens.'),
+  sub: z.string().describe('`sub` of the ID tokens.')
+})
+const heldAccount = anyAccount.extend({
+  before: holder.optional().describe('Who held it; absent for nobody.'),
+  after: holder.optional().describe('Who holds it; absent for nobody.'),
+  by: freeze.by
 })
 const walletAddress = z.strictObject({
   id: z.url(),
@@ -208,6 +219,17 @@ const asset = { assetCode: 'USD', assetScale: 2 }
 const opened = {
   subject: ACCOUNT,
   data: { id: ACCOUNT, name: 'alice', ...asset, createdAt: EARLIER, frozen: false }
+}
+const handed = {
+  subject: ACCOUNT,
+  data: {
+    id: ACCOUNT,
+    name: 'alice',
+    ...asset,
+    createdAt: EARLIER,
+    after: { issuer: 'https://login.wallet.example', sub: '248289761001' },
+    by: 'spiffe://wallet.example/operator'
+  }
 }
 const ordered = (frozen: boolean) => ({
   frozen,
@@ -279,6 +301,7 @@ export const EVENT_CATALOGUE: EventCatalogue<EventType> = {
   'account.created': { data: account, example: opened },
   'account.frozen': { data: account, example: withData(opened, ordered(true)) },
   'account.unfrozen': { data: account, example: withData(opened, ordered(false)) },
+  'account.holder_changed': { data: heldAccount, example: handed },
   'wallet_address.frozen': { data: walletAddress, example: freezing(true) },
   'wallet_address.unfrozen': { data: walletAddress, example: freezing(false) },
   'liquidity.low': {

@@ -142,9 +142,16 @@ function renderAccount(account: ToldAccount | undefined): object | undefined {
       assetCode: account.asset.code,
       assetScale: account.asset.scale,
       createdAt: renderTime(account.createdAtMs),
-      ...(account.freeze ?? { frozen: false })
+      ...renderChange(account.change)
     }
   )
+}
+
+function renderChange(change: ToldAccount['change']): object {
+  if (change === undefined) return { frozen: false }
+  if ('frozen' in change) return change
+  const { before, after, by } = change
+  return { ...(before === null ? {} : { before }), ...(after === null ? {} : { after }), by }
 }
 
 function renderPeer(peer: ToldPeer | undefined): object | undefined {

@@ -1,5 +1,6 @@
 import type { Asset } from '@open-payments-server/value-types/amounts'
 import type { FreezeWire } from '../../domain/freeze.js'
+import type { HolderChangeWire } from '../../domain/holder.js'
 import type { Queries } from '../database.js'
 import type { StoredEvent } from '../events/index.js'
 import { findAccountsById } from './accounts.js'
@@ -12,7 +13,7 @@ export interface ToldAccount {
   readonly asset: Asset
   readonly createdAtMs: number
   /** What an operator ordered; undefined when the account was just created. */
-  readonly freeze: FreezeWire | undefined
+  readonly change: FreezeWire | HolderChangeWire | undefined
 }
 
 /**
@@ -31,6 +32,6 @@ export async function readToldAccounts(
     const account = accountOf.get(subjectId)
     if (account === undefined) return undefined
     const { id, name, asset, createdAtMs } = account
-    return { id, name, asset, createdAtMs, freeze: change as FreezeWire | undefined }
+    return { id, name, asset, createdAtMs, change: change as ToldAccount['change'] }
   })
 }

@@ -5,7 +5,7 @@
 export { type Account, createAccount, findAccount, findAccountsById, listAccounts } from './accounts.js'
 export { readToldAccounts, type ToldAccount } from './account-events.js'
 export { freezeAccount, IS_ACCOUNT_FROZEN, isFrozenAccount } from './freeze.js'
-export { ACCOUNT_HOLDER, setHolder } from './holder.js'
+export { ACCOUNT_HOLDER, findHeldAccounts, type HeldAccount, setHolder } from './holder.js'
 export {
   accountById,
   ASSET_OF_ACCOUNT,

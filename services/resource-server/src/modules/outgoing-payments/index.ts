@@ -8,6 +8,7 @@ export {
   partiallySentEvents,
   readToldOutgoingPayments
 } from './events.js'
+export { type HeldPayment, type HeldPaymentRange, listHeldPayments } from './held.js'
 export type { ListedPayment } from '../newest-payments.js'
 export {
   type Claim,

@@ -17,7 +17,14 @@ export {
   type ToldWalletAddress,
   unfrozenPayers
 } from './freeze.js'
-export { findHolding, type Holding } from './holding.js'
+export {
+  findHolding,
+  type HeldWalletAddress,
+  listHeldWalletAddresses,
+  nameWalletAddresses,
+  walletAddressAt,
+  walletAddressesOf
+} from './holding.js'
 export {
   addKey,
   countKeys,
