@@ -125,12 +125,12 @@ export class TokenRecords implements RevocationListener {
   }
 
   onGrantRevoked(grantId: string): void {
-    for (const tokenHash of [...(this.#tokensOfGrants.get(grantId) ?? [])]) this.#tokens.delete(tokenHash)
+    this.#forgetTokensOf(grantId)
     for (const pending of this.#pending) pending.revokedGrants.add(grantId)
   }
 
   onGrantChanged(grantId: string): void {
-    for (const tokenHash of [...(this.#tokensOfGrants.get(grantId) ?? [])]) this.#tokens.delete(tokenHash)
+    this.#forgetTokensOf(grantId)
     for (const pending of this.#pending) pending.changedGrants.add(grantId)
   }
 
@@ -202,6 +202,10 @@ export class TokenRecords implements RevocationListener {
     if (answer.status !== 'active') return answer
     const { key } = answer
     return { ...answer, key: typeof key === 'object' ? await this.#importKey(key) : key }
+  }
+
+  #forgetTokensOf(grantId: string): void {
+    for (const tokenHash of [...(this.#tokensOfGrants.get(grantId) ?? [])]) this.#tokens.delete(tokenHash)
   }
 
   #forgetGrantOf(kept: KeptToken, tokenHash: string): void {
