@@ -52,7 +52,13 @@ const list = (request: Partial<auth.ListAllowedGrantsRequest> = {}) =>
   callUnary(
     server.holder,
     'listAllowedGrants',
-    { acting: ACTING, state: 0, pageSize: 0, pageToken: '', ...request },
+    {
+      acting: ACTING,
+      state: auth.AllowedGrantState.ALLOWED_GRANT_STATE_UNSPECIFIED,
+      pageSize: 0,
+      pageToken: '',
+      ...request
+    },
     { idempotent: true }
   )
 const monthly = (value = 1_000n): Promise<WrittenGrant> =>
@@ -314,7 +320,7 @@ describe('whose grants they are', () => {
       { acting: { holder: HOLDER, walletAddresses: ['x'] } },
       'acting.wallet_addresses[0]'
     ],
-    ['a state that is none', { state: 9 as auth.AllowedGrantState }, 'state'],
+    ['a state that is none', { state: auth.AllowedGrantState.UNRECOGNIZED }, 'state'],
     ['a page token that is none', { pageToken: 'eA' }, 'page_token']
   ])('refuses %s', async (_what, request, field) => {
     expect(await refusalOf(list(request))).toBe(`INVALID_ARGUMENT ${field}`)

@@ -1,4 +1,5 @@
 import { type Amount, isSameAsset } from '@open-payments-server/value-types/amounts'
+import type { Limits } from './access.js'
 import { invalidCallField } from './call-refused.js'
 import { chargeableItems } from './limits.js'
 import type { GrantedAccessItem } from './token-record.js'
@@ -52,19 +53,18 @@ export function lowerAccess(
   return result
 }
 
-function lower<Name extends 'debitAmount' | 'receiveAmount'>(
-  name: Name,
+function lower(
+  name: 'debitAmount' | 'receiveAmount',
   inForce: Amount | undefined,
   lowered: Amount | undefined,
   field: string
-): Partial<Record<Name, Amount>> {
+): Pick<Limits, 'debitAmount' | 'receiveAmount'> {
   if (lowered === undefined) return {}
   if (inForce !== undefined && !isSameAsset(inForce.asset, lowered.asset))
     throw invalidCallField(`${field}.asset_code`, 'must be the asset of the limit in force, with its scale')
   if (inForce !== undefined && lowered.value > inForce.value)
     throw invalidCallField(`${field}.value`, `must be at most ${String(inForce.value)}, which is in force`)
-  const one: Partial<Record<'debitAmount' | 'receiveAmount', Amount>> = { [name]: lowered }
-  return one as Partial<Record<Name, Amount>>
+  return { [name]: lowered }
 }
 
 /** Whether the limits of two lists of the same access items are the same. */
