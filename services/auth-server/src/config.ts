@@ -137,6 +137,13 @@ export const authServerSchema = z.object({
     'spiffe://wallet.example/operator'
   ),
   ...operatorSettings,
+  GRPC_HOLDER_CLIENTS: setting
+    .clientNames({
+      description:
+        'Clients that may show, pause, lower and stop grants for the account holders who consented to them: URIs and DNS names of the subject alternative names of their certificates, separated by commas. Without it nobody may. See [payments you allow](allowed-payments.md).',
+      example: 'spiffe://wallet.example/web'
+    })
+    .optional(),
   ...metricsSettings,
   ...telemetrySettings,
   ...databaseSettings({ example: 'postgresql://auth:password@postgres:5432/auth?sslmode=verify-full' }),

@@ -21,6 +21,7 @@ const OWNERS: Readonly<Record<string, string>> = {
   grant_request: 'grants',
   access_item: 'grants',
   grant_expiry: 'grants',
+  grant_act: 'grants',
   interaction: 'interactions',
   access_token: 'tokens',
   limit_window: 'limits',

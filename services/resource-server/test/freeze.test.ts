@@ -293,6 +293,48 @@ describe.each<Frozen>(['account', 'wallet address'])('a frozen %s', (what) => {
   })
 })
 
+describe('a paused grant', () => {
+  const GRANT_PAUSED = {
+    status: 403,
+    code: '403',
+    description: 'grant paused',
+    details: { reason: 'grant_paused' }
+  }
+  const grantId = (): string => world.auth.grantOf(world.token) ?? ''
+  const pause = (paused: boolean): Promise<void> => world.auth.changePause(grantId(), paused)
+  afterEach(() => pause(false))
+
+  it('may only be read under, from the moment on at which the stream tells of it', async () => {
+    const receiver = await world.createReceiver()
+    const asked = world.auth.introspections
+    expect(await read(receiver)).toMatchObject({ status: 200 })
+    expect(world.auth.introspections).toBe(asked) // the answer about its token is cached
+    await pause(true)
+    // The stream is another connection than that of the requests.
+    while ((await world.pay(receiver, 1)).status !== 403) await delay(5)
+    for (const refused of [
+      await world.pay(receiver, 1),
+      await quote(receiver),
+      await create('/incoming-payments', { walletAddress: BOB }),
+      await world.request('POST', `${receiver.slice(PUBLIC_URL.length)}/complete`)
+    ])
+      expect(errorOf(refused)).toEqual(GRANT_PAUSED)
+    expect(await read(receiver)).toMatchObject({ status: 200 })
+    await pause(false)
+    expect(await world.pay(receiver, 1)).toMatchObject({ status: 201 })
+  })
+
+  it('is refused by the auth server where the resource server does not know of it yet', async () => {
+    const receiver = await world.createReceiver()
+    world.limits.pausedGrants.add(grantId())
+    const count = await rows('grant_reservation')
+    expect(errorOf(await world.pay(receiver, 1))).toEqual(GRANT_PAUSED)
+    expect(await rows('grant_reservation')).toBe(count)
+    world.limits.pausedGrants.clear()
+    expect(await world.pay(receiver, 1)).toMatchObject({ status: 201 })
+  })
+})
+
 describe('a frozen client', () => {
   const CLIENT_FROZEN = {
     status: 403,

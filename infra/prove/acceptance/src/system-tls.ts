@@ -63,7 +63,8 @@ export async function createSystemTls(): Promise<SystemTls> {
       GRPC_INTROSPECTION_CLIENTS: `${CLIENT_NAMES['resource-server']}, ${CLIENT_NAMES.gateway}`,
       GRPC_LIMITS_CLIENTS: CLIENT_NAMES['resource-server'],
       GRPC_OPERATOR_CLIENTS: CLIENT_NAMES.operator,
-      GRPC_EVENT_CLIENTS: CLIENT_NAMES.watcher
+      GRPC_EVENT_CLIENTS: CLIENT_NAMES.watcher,
+      GRPC_HOLDER_CLIENTS: CLIENT_NAMES.pages
     },
     resource: {
       ...listener(resourceServer),

@@ -47,6 +47,7 @@ type Services =
   | 'auditing'
   | 'events'
   | 'webhooks'
+  | 'allowed grants'
   | 'wallets'
   | 'wallet events'
   | 'wallet webhooks'
@@ -65,6 +66,7 @@ const METHODS: Readonly<Record<Services, readonly string[]>> = {
   wallets: pathsOf(wallet.WalletOperatorServiceService),
   'wallet events': pathsOf(events.EventServiceService),
   'wallet webhooks': pathsOf(events.WebhookServiceService),
+  'allowed grants': pathsOf(auth.HolderGrantServiceService),
   'wallet holders': pathsOf(wallet.HolderServiceService)
 }
 
@@ -127,7 +129,7 @@ describe('a client whose certificate has', () => {
       ['operator', 'auditing', 'events', 'webhooks', 'wallets', 'wallet events', 'wallet webhooks']
     ],
     ['the name of a service that watches', { uris: [CLIENT_NAMES.watcher] }, ['events', 'wallet events']],
-    ['the name of pages', { uris: [CLIENT_NAMES.pages] }, ['wallet holders']],
+    ['the name of pages', { uris: [CLIENT_NAMES.pages] }, ['allowed grants', 'wallet holders']],
     ['the name of an operator as its common name', { commonName: CLIENT_NAMES.operator }, []],
     ['no name at all', {}, []]
   ])('%s is let in where it is named, and nowhere else', async (_, certificate, expected) => {

@@ -19,6 +19,13 @@ import {
   listGrantsRpc,
   revokeGrantRpc
 } from '../grpc/grant-operator.js'
+import {
+  getAllowedGrantRpc,
+  listAllowedGrantsRpc,
+  lowerGrantRpc,
+  pauseGrantRpc,
+  stopGrantRpc
+} from '../grpc/holder-grants.js'
 import { introspectRpc } from '../grpc/introspection.js'
 import { auditLimitsRpc } from '../grpc/limits-audit.js'
 import { OPERATOR_ROLES } from '../grpc/operator-roles.js'
@@ -75,6 +82,11 @@ export function createGrpcServices(dependencies: GrpcDependencies): GrpcService[
       implementation: grantOperatorService(dependencies),
       clients: clients.operator
     },
+    {
+      definition: auth.HolderGrantServiceService,
+      implementation: holderGrantService(dependencies),
+      clients: clients.holder
+    },
     createEventService({
       ...dependencies,
       ...telling,
@@ -123,5 +135,17 @@ function grantOperatorService(dependencies: GrpcDependencies): auth.GrantOperato
     unfreezeClient: handlers.unary(answer(freezeClientRpc(false, dependencies))),
     listFrozenClients: handlers.unary(answer(listFrozenClientsRpc(dependencies))),
     auditLimits: handlers.unary(answer(auditLimitsRpc(dependencies)))
+  }
+}
+
+function holderGrantService(dependencies: GrpcDependencies): auth.HolderGrantServiceServer {
+  const handlers = createHandlers(dependencies.logger, dependencies.callObserver)
+  return {
+    listAllowedGrants: handlers.unary(answer(listAllowedGrantsRpc(dependencies))),
+    getAllowedGrant: handlers.unary(answer(getAllowedGrantRpc(dependencies))),
+    pauseGrant: handlers.unary(answer(pauseGrantRpc('paused', dependencies))),
+    resumeGrant: handlers.unary(answer(pauseGrantRpc('resumed', dependencies))),
+    lowerGrant: handlers.unary(answer(lowerGrantRpc(dependencies))),
+    stopGrant: handlers.unary(answer(stopGrantRpc(dependencies)))
   }
 }

@@ -16,6 +16,8 @@ export type CallRefusedBecause =
   | 'not-restorable'
   /** The token is expired, rotated or revoked, or its grant has ended. */
   | 'inactive-token'
+  /** The grant has ended, and nothing of it can change any more. */
+  | 'grant-ended'
   /** Not every service could be told of a revocation, or a watcher may have missed one. */
   | 'untold'
 

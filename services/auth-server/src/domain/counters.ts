@@ -3,8 +3,21 @@ import type { RefusalReason } from './limits.js'
 
 // Events for metrics. Counting returns at once and never fails.
 
-/** An event of a grant: requested, waiting for its account holder, token issued, declined, or ended. */
-export const GRANT_EVENTS = ['requested', 'pending', 'granted', 'rejected', 'revoked'] as const
+/**
+ * An event of a grant: requested, waiting for its account holder, token issued, declined, or ended; and what account holders did with
+ * it. One that is stopped is also revoked.
+ */
+export const GRANT_EVENTS = [
+  'requested',
+  'pending',
+  'granted',
+  'rejected',
+  'revoked',
+  'paused',
+  'resumed',
+  'lowered',
+  'stopped'
+] as const
 /** An event of an interaction, by the browser or the identity provider. */
 export const INTERACTION_EVENTS = ['started', 'accepted', 'rejected', 'finished'] as const
 /** What its token holder did with a token. */

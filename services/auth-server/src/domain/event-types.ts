@@ -13,7 +13,13 @@ export const EVENT_TYPES = {
     'A payment used up a limit in its interval: no other fits. Told again if something was returned since.',
   'grant.expiring':
     'In a day, or less, the last interval of everything that it allows to pay is over. Told once, at the latest when it is issued.',
-  'grant.ended': 'Its client cancelled it, or an operator revoked it. None of its tokens is active.',
+  'grant.paused': 'Its account holder paused it: its tokens can only read.',
+  'grant.resumed': 'Its account holder resumed it.',
+  'grant.lowered':
+    'Its account holder lowered its limits, set an earlier end, or both. `access` is what it allows from then on.',
+  'grant.stopped': 'Its account holder ended it. `grant.ended` is told, too.',
+  'grant.ended':
+    'Its client cancelled it, its account holder stopped it, or an operator revoked it. None of its tokens is active.',
   'token.issued': 'The client collected the access token of a grant that was consented to.',
   'token.rotated': 'The client replaced its access token.',
   'token.revoked': 'The client ended its access token.',

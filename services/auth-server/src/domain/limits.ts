@@ -55,6 +55,8 @@ export type RefusalReason =
   | 'outside-interval'
   /** An operator froze the client. Never recorded: the freeze may end. */
   | 'client-frozen'
+  /** The account holder paused the grant. Never recorded: they may resume it. */
+  | 'grant-paused'
   /** Released before it was reserved. */
   | 'released'
 

@@ -20,8 +20,12 @@ export interface NewToken {
   readonly hash: Buffer
   readonly createdAtMs: number
   readonly expiresAtMs: number
-  /** The answer to the client; the only place with the value. */
-  tellClient(access: readonly AccessItem[]): AccessTokenWire
+  /**
+   * The answer to the client; the only place with the value.
+   *
+   * @param expiresAtMs when it expires, if its grant ends before its lifetime does
+   */
+  tellClient(access: readonly AccessItem[], expiresAtMs?: number): AccessTokenWire
 }
 
 /** Creates an access token of 256 bits from the random source, with a full lifetime and its own management address. */
@@ -29,15 +33,16 @@ export function makeToken({ clock, random, addresses, tokenLifetimeSeconds }: To
   const value = randomSecret(random)
   const id = newId(clock, random)
   const createdAtMs = clock.now()
+  const fullExpiryMs = createdAtMs + tokenLifetimeSeconds * 1_000
   return {
     id,
     hash: hashSecret(value),
     createdAtMs,
-    expiresAtMs: createdAtMs + tokenLifetimeSeconds * 1_000,
-    tellClient: (access) => ({
+    expiresAtMs: fullExpiryMs,
+    tellClient: (access, expiresAtMs = fullExpiryMs) => ({
       value,
       manage: addresses.manageUri(id),
-      expires_in: tokenLifetimeSeconds,
+      expires_in: Math.max(1, Math.floor((expiresAtMs - createdAtMs) / 1_000)),
       access: access.map(formatAccessItem)
     })
   }

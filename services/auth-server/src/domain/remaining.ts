@@ -144,12 +144,17 @@ function roomUnder(
     item,
     isOutside: false,
     debitValue: isSameAsset(spentDebitAmount.asset, debitAmount.asset)
-      ? debitValue - spentDebitAmount.value
+      ? left(debitValue, spentDebitAmount.value)
       : 0n,
     receiveValue: isSameAsset(spentReceiveAmount.asset, receiveAmount.asset)
-      ? receiveValue - spentReceiveAmount.value
+      ? left(receiveValue, spentReceiveAmount.value)
       : receiveValue
   }
+}
+
+/** What is left of a limit, which may have been lowered below what was spent. */
+function left(limit: bigint, spent: bigint): bigint {
+  return spent < limit ? limit - spent : 0n
 }
 
 /** The part of a payment for which there is room, scaled by both of its amounts. */

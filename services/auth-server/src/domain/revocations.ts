@@ -1,4 +1,4 @@
-/** Something that stopped being active before it expired. */
+/** Something that stopped being active before it expired, or changed what is known of tokens. */
 export type RevocationEvent =
   /** One token was rotated or revoked; the hash is the SHA-256 of its value. */
   | { readonly kind: 'token'; readonly accessTokenHash: Uint8Array }
@@ -6,6 +6,8 @@ export type RevocationEvent =
   | { readonly kind: 'grant'; readonly grantId: string }
   /** A client was frozen, or its freeze ended; see `nameClient`. */
   | { readonly kind: 'client'; readonly client: string }
+  /** An account holder paused, resumed or lowered a grant. */
+  | { readonly kind: 'changed-grant'; readonly grantId: string }
 
 /** Receives the revocations of every replica. Called one at a time; must not throw. */
 export interface RevocationListener {

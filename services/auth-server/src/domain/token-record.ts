@@ -2,7 +2,7 @@ import type { RepeatingInterval } from '@open-payments-server/value-types/interv
 import type { AccessItem } from './access.js'
 import type { BoundClient } from './clients.js'
 
-/** One right of a token. Never changes after it was granted. */
+/** One right of a token. Only its amounts can change after it was granted: its account holder may lower them. */
 export interface GrantedAccessItem extends AccessItem {
   /** Id of the item (UUID). */
   readonly id: string
@@ -10,16 +10,19 @@ export interface GrantedAccessItem extends AccessItem {
   readonly interval: RepeatingInterval | undefined
 }
 
-/** What a token allows. Never changes, whatever happens to the token. */
+/** What a token allows. Changes only with its grant, whatever happens to the token. */
 export interface TokenAccess {
   /** Id of the grant (UUID). */
   readonly grantId: string
+  /** When the grant last changed before this was read, in milliseconds since 1970. */
+  readonly grantUpdatedAtMs: number
   /** In the order in which they were requested. */
   readonly items: readonly GrantedAccessItem[]
 }
 
-/** A token from its issue on. Never changes, whatever happens to it. */
+/** A token from its issue on. Changes only with its grant, whatever happens to it. */
 export interface IssuedToken {
+  /** When it expires, or its grant ends before that. */
   readonly expiresAtMs: number
   /** The token holder, and the key the token is bound to. */
   readonly client: BoundClient
@@ -34,15 +37,18 @@ export interface TokenRecord extends IssuedToken {
   readonly active: boolean
   /** Whether its client is frozen: then it may only be used to read. */
   readonly clientFrozen: boolean
+  /** Whether its account holder paused the grant: then it may only be used to read. */
+  readonly grantPaused: boolean
 }
 
 /** Finds what tokens allow. Says nothing about whether a token is still active: that is checked where money moves. */
 export interface TokenAccessReader {
   /**
    * @param tokenHash SHA-256 of the token's value
+   * @param sinceMs what was read before the grant changed at this instant is read anew; any will do unless given
    * @returns undefined when the token was not issued here
    */
-  accessOf(tokenHash: Buffer): Promise<TokenAccess | undefined>
+  accessOf(tokenHash: Buffer, sinceMs?: number): Promise<TokenAccess | undefined>
 }
 
 /** A token as its token holder manages it. Never changes, whatever happens to the token. */

@@ -11,6 +11,7 @@ export const CODES: Readonly<Record<CallRefusedBecause, status>> = {
   'ended-otherwise': status.FAILED_PRECONDITION,
   'not-restorable': status.FAILED_PRECONDITION,
   'inactive-token': status.FAILED_PRECONDITION,
+  'grant-ended': status.FAILED_PRECONDITION,
   untold: status.UNAVAILABLE
 }
 

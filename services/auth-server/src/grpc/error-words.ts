@@ -30,9 +30,13 @@ export const CALL_WORDS: Readonly<Record<CallRefusedBecause, ErrorWords>> = {
     meaning: 'The token is expired, rotated or revoked, or its grant has ended.',
     advice: 'Ask the client for an active one.'
   },
+  'grant-ended': {
+    meaning: 'The grant has ended, and nothing of it can change any more.',
+    advice: 'Read the grant.'
+  },
   untold: {
     meaning:
-      'A revocation is recorded, but not every service could be told; or a watcher may have missed one.',
+      'A revocation or a change of a grant is recorded, but not every service could be told; or a watcher may have missed one.',
     advice: 'Repeat the call.'
   }
 }
@@ -46,6 +50,10 @@ export const RESERVE_WORDS: Readonly<Record<RefusalReason, ErrorWords>> = {
   'client-frozen': {
     meaning: 'An operator froze the client. Nothing is recorded.',
     advice: 'Repeat the request once the client is unfrozen.'
+  },
+  'grant-paused': {
+    meaning: 'The account holder paused the grant. Nothing is recorded.',
+    advice: 'Repeat the request once they resumed it.'
   },
   'insufficient-grant': {
     meaning: 'No access item is for creating outgoing payments from the wallet address.',

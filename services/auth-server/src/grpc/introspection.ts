@@ -33,7 +33,7 @@ function toResponse(worth: TokenWorth): auth.IntrospectResponse {
     case 'inactive':
       return auth.IntrospectResponse.create({ status: auth.TokenStatus.TOKEN_STATUS_INACTIVE })
     case 'active': {
-      const { client, access, expiresAtMs, consentedWalletAddress, clientFrozen } = worth.record
+      const { client, access, expiresAtMs, consentedWalletAddress, clientFrozen, grantPaused } = worth.record
       const key = worth.key === 'unavailable' ? undefined : worth.key
       return {
         status: auth.TokenStatus.TOKEN_STATUS_ACTIVE,
@@ -44,7 +44,8 @@ function toResponse(worth: TokenWorth): auth.IntrospectResponse {
         access: accessMessages(access),
         expireTime: new Date(expiresAtMs),
         consentedWalletAddress: consentedWalletAddress ?? '',
-        clientFrozen
+        clientFrozen,
+        grantPaused
       }
     }
   }

@@ -12,7 +12,8 @@ export function toAccessItemMessage(item: AccessItem): auth.AccessItem {
   }
 }
 
-function toLimitsMessage({ receiver, interval, debitAmount, receiveAmount }: Limits): auth.Limits {
+/** The limits of an access item on the wire. */
+export function toLimitsMessage({ receiver, interval, debitAmount, receiveAmount }: Limits): auth.Limits {
   return {
     receiver: receiver ?? '',
     interval: interval ?? '',

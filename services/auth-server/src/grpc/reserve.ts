@@ -110,5 +110,6 @@ const REASONS: Readonly<Record<RefusalReason, auth.RefusalReason>> = {
   'limit-exceeded': auth.RefusalReason.REFUSAL_REASON_LIMIT_EXCEEDED,
   'outside-interval': auth.RefusalReason.REFUSAL_REASON_OUTSIDE_INTERVAL,
   'client-frozen': auth.RefusalReason.REFUSAL_REASON_CLIENT_FROZEN,
+  'grant-paused': auth.RefusalReason.REFUSAL_REASON_GRANT_PAUSED,
   released: auth.RefusalReason.REFUSAL_REASON_RELEASED
 }

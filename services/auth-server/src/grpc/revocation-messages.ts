@@ -18,6 +18,8 @@ export function toRevocationMessages(events: readonly RevocationEvent[]): auth.W
         const client = toClientMessage(readClientName(event.client))
         return [{ event: { $case: 'clientFreezeChanged', value: { client } } }]
       }
+      case 'changed-grant':
+        return [{ event: { $case: 'grantChanged', value: { grantId: event.grantId } } }]
     }
   })
   return accessTokenHashes.length === 0

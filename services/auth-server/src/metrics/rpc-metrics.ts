@@ -12,6 +12,7 @@ const RESERVATION_ANSWERS: readonly ReservationAnswer[] = [
   'limit-exceeded',
   'outside-interval',
   'client-frozen',
+  'grant-paused',
   'released'
 ]
 

@@ -19,6 +19,7 @@ import { createInProcessStore } from '@open-payments-server/shared-store'
 import { createTestDatabase, type TestDatabase, TestClock } from '@open-payments-server/testing'
 import type { Amount } from '@open-payments-server/value-types/amounts'
 import type { AccessItem } from '../../src/domain/access.js'
+import { hashDocument } from '../../src/domain/consent-proof.js'
 import { createGrpcServices } from '../../src/compose/grpc-services.js'
 import type { ClientKey } from '@open-payments-server/http-signatures'
 import type { RevocationBus } from '../../src/domain/revocations.js'
@@ -105,6 +106,7 @@ export class GrpcFixture {
   readonly introspection: auth.IntrospectionServiceClient
   readonly limits: Limits
   readonly operator: auth.GrantOperatorServiceClient
+  readonly holder: auth.HolderGrantServiceClient
 
   private constructor(
     readonly database: TestDatabase,
@@ -123,6 +125,7 @@ export class GrpcFixture {
     this.introspection = createClient(auth.IntrospectionServiceClient, channel)
     this.limits = createClient(auth.GrantLimitsServiceClient, channel)
     this.operator = createClient(auth.GrantOperatorServiceClient, channel)
+    this.holder = createClient(auth.HolderGrantServiceClient, channel)
   }
 
   /** @param connectionsMax of the server's pool */
@@ -194,7 +197,7 @@ export class GrpcFixture {
   }
 
   async stop(): Promise<void> {
-    for (const client of [this.introspection, this.limits, this.operator]) client.close()
+    for (const client of [this.introspection, this.limits, this.operator, this.holder]) client.close()
     await this.#stopServer()
   }
 
@@ -257,6 +260,27 @@ export class GrpcFixture {
       }
     })
     return { grantId, tokenId, token, itemIds }
+  }
+
+  /** Records who consented to a grant, and to what, as an acceptance with a proof does. */
+  async prove(
+    { grantId }: Pick<WrittenGrant, 'grantId'>,
+    holder: { readonly issuer: string; readonly sub: string },
+    consented: Readonly<Record<string, unknown>>
+  ): Promise<void> {
+    const document = JSON.stringify(consented)
+    await this.prisma.consentRecord.create({
+      data: {
+        grantId,
+        document,
+        documentHash: Uint8Array.from(hashDocument(document)),
+        ...holder,
+        amr: [],
+        idToken: 'a token',
+        ownership: 'a statement',
+        createdAt: new Date(this.clock.now())
+      }
+    })
   }
 
   /** Replaces a grant's token, as a rotation does. Returns the new value. */

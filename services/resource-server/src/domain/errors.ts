@@ -25,7 +25,7 @@ export type RefusedBecause =
   | 'over-limits'
   /** There is no such resource, or the client may not know of it. */
   | 'not-found'
-  /** An operator froze the account, the wallet address or the client. */
+  /** An operator froze the account, the wallet address or the client, or the account holder paused the grant. */
   | 'frozen'
   /** The resource's state does not allow it. */
   | 'conflict'
@@ -133,6 +133,11 @@ export function accountFrozen(isConsented: boolean): Error {
 /** The client is frozen: it may only read. Only the token holder, who signed the request, gets here. */
 export function clientFrozen(): Error {
   return refusal('frozen', 'client frozen', { details: { reason: 'client_frozen' } })
+}
+
+/** The account holder paused the grant: it may only be used to read. Only the token holder, who signed the request, gets here. */
+export function grantPaused(): Error {
+  return refusal('frozen', 'grant paused', { details: { reason: 'grant_paused' } })
 }
 
 /** The resource's state does not allow it. */

@@ -39,6 +39,8 @@ export interface ActiveToken {
   readonly consentedWalletAddress: string | undefined
   /** Whether the client is frozen: it may only read. */
   readonly clientFrozen: boolean
+  /** Whether its account holder paused the grant: it may only be used to read. */
+  readonly grantPaused: boolean
 }
 
 /** Introspects tokens (RFC 9767 §3.3). */
@@ -62,6 +64,8 @@ export interface RevocationListener {
   onGrantRevoked(grantId: string): void
   /** This client was frozen, or its freeze ended; see `nameClient`. */
   onClientFreezeChanged(client: string): void
+  /** This grant was paused, resumed or lowered: its tokens are as active as before. */
+  onGrantChanged(grantId: string): void
   /** The stream has ended: every cached answer is void. Called exactly once. */
   onEnded(reason: unknown): void
 }
@@ -110,6 +114,8 @@ export type RefusalReason =
   | 'released'
   /** The client is frozen. Nothing is recorded: the same request may be repeated once the freeze has ended. */
   | 'client-frozen'
+  /** The account holder paused the grant. Nothing is recorded: the same request may be repeated once it is resumed. */
+  | 'grant-paused'
 
 /** What still fits under a grant that refused a payment, in one payment to the same receiver in the same assets. */
 export interface Remaining {

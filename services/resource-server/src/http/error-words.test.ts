@@ -19,6 +19,7 @@ const REFUSALS: Readonly<Record<Factory, Error>> = {
   notFound: errors.notFound(),
   accountFrozen: errors.accountFrozen(true),
   clientFrozen: errors.clientFrozen(),
+  grantPaused: errors.grantPaused(),
   conflict: errors.conflict('the same request is still running'),
   invalidReceiver: errors.invalidReceiver(),
   amountMissing: errors.amountMissing(),

@@ -44,9 +44,14 @@ export const ERROR_WORDS: Readonly<Record<RefusedBecause, DescribedErrorWords>> 
     advice: 'Use the `id` of the resource, and a token of its client or with `read-all`.'
   },
   frozen: {
-    descriptions: ['account frozen', 'client frozen', 'the wallet address cannot be used now'],
+    descriptions: [
+      'account frozen',
+      'client frozen',
+      'grant paused',
+      'the wallet address cannot be used now'
+    ],
     meaning:
-      'An operator froze the account, the wallet address or the client. `details.reason` says which: `account_frozen` or `client_frozen`. Without the consent of the account holder it is not told.',
+      'An operator froze the account, the wallet address or the client, or the account holder paused the grant. `details.reason` says which: `account_frozen`, `client_frozen` or `grant_paused`. Without the consent of the account holder it is not told.',
     advice: 'Do not repeat the request. The account holder can ask the provider until when.'
   },
   conflict: {

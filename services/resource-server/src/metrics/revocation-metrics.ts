@@ -28,6 +28,9 @@ export function publishRevocationStream(
     onClientFreezeChanged(client) {
       listener.onClientFreezeChanged(client)
     },
+    onGrantChanged(grantId) {
+      listener.onGrantChanged(grantId)
+    },
     onEnded(reason) {
       connected = 0
       listener.onEnded(reason)

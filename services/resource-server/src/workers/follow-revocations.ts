@@ -30,6 +30,9 @@ export function sayingFreezes(
       listener.onClientFreezeChanged(client)
       onFreezesChanged()
     },
+    onGrantChanged(grantId) {
+      listener.onGrantChanged(grantId)
+    },
     onEnded(reason) {
       listener.onEnded(reason)
     }
@@ -65,6 +68,9 @@ export function followRevocations(dependencies: {
       },
       onClientFreezeChanged: (client) => {
         dependencies.listener.onClientFreezeChanged(client)
+      },
+      onGrantChanged: (grantId) => {
+        dependencies.listener.onGrantChanged(grantId)
       },
       onEnded(reason) {
         dependencies.listener.onEnded(reason)
@@ -119,6 +125,11 @@ export function tellInOrder(listeners: readonly RevocationListener[]): Revocatio
     onClientFreezeChanged: (client) => {
       each((listener) => {
         listener.onClientFreezeChanged(client)
+      })
+    },
+    onGrantChanged: (grantId) => {
+      each((listener) => {
+        listener.onGrantChanged(grantId)
       })
     },
     onEnded: (reason) => {

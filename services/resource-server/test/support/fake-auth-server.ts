@@ -61,6 +61,8 @@ export interface FakeAuthServer {
   readonly frozenClients: ReadonlySet<string>
   /** Freezes a client or ends its freeze, and announces it on the streams. */
   changeFreeze(client: string, frozen: boolean): Promise<void>
+  /** Pauses or resumes a grant, and announces it on the streams. */
+  changePause(grantId: string, paused: boolean): Promise<void>
   /** Runs before each introspection is answered, after it was decided. */
   beforeAnswer: (() => Promise<void>) | undefined
   /** Whether streams may be opened; switching it off ends those that are open. */
@@ -171,6 +173,14 @@ class Fake implements Omit<FakeAuthServer, 'port'> {
     await this.#tell({ event: { $case: 'clientFreezeChanged', value } })
   }
 
+  readonly #pausedGrants = new Set<string>()
+
+  async changePause(grantId: string, paused: boolean): Promise<void> {
+    if (paused) this.#pausedGrants.add(grantId)
+    else this.#pausedGrants.delete(grantId)
+    await this.#tell({ event: { $case: 'grantChanged', value: { grantId } } })
+  }
+
   setStreaming(streaming: boolean): void {
     this.#streaming = streaming
     if (streaming) return
@@ -206,7 +216,8 @@ class Fake implements Omit<FakeAuthServer, 'port'> {
       access: token.access.map((item) => ({ ...item, actions: [...item.actions] })),
       expireTime: token.expiresAt,
       consentedWalletAddress: token.consentedWalletAddress,
-      clientFrozen: this.frozenClients.has(token.client)
+      clientFrozen: this.frozenClients.has(token.client),
+      grantPaused: this.#pausedGrants.has(token.grantId)
     })
   }
 

@@ -68,6 +68,8 @@ export class FakeGrantLimits {
   client = ''
   /** The clients that are frozen: URLs of their wallet addresses. */
   frozenClients: () => Iterable<string> = () => []
+  /** The grants that are paused, by id. */
+  readonly pausedGrants = new Set<string>()
   /** Why a reservation is not recorded anew, by payment id. */
   readonly restoreRefusals = new Map<string, string>()
   /** The violations of its own audit. */
@@ -170,6 +172,7 @@ export class FakeGrantLimits {
     if ([...this.frozenClients()].includes(this.clientOf(accessToken) ?? ''))
       return refusal(auth.RefusalReason.REFUSAL_REASON_CLIENT_FROZEN)
     const grantId = this.grantOf(accessToken) ?? GRANT
+    if (this.pausedGrants.has(grantId)) return refusal(auth.RefusalReason.REFUSAL_REASON_GRANT_PAUSED)
     const hash = contentHash({ requestHash, walletAddress, receiver }, grantId)
     const content = hash.toString('hex')
     const known = this.reservations.get(paymentId)

@@ -117,8 +117,8 @@ export const FREEZE_GUARDS: readonly Mutation[] = [
   {
     guard: 'a frozen client changes nothing with its tokens',
     file: AUTHORIZER,
-    text: 'verified.record.clientFrozen && !SAFE_METHODS.has(request.method)',
-    broken: 'verified.record.clientFrozen && request.method === ""',
+    text: 'if (verified.record.clientFrozen) throw clientFrozen()',
+    broken: '',
     test: freezing('may only read, from the moment on at which the stream tells of it')
   },
   {
@@ -166,8 +166,8 @@ export const FREEZE_GUARDS: readonly Mutation[] = [
   {
     guard: 'the refusal of a frozen client is not recorded, because its freeze may end',
     file: REFUSE,
-    text: 'where not living.client_frozen and not exists',
-    broken: 'where not exists',
+    text: 'where not living.client_frozen and not living.grant_paused',
+    broken: 'where not living.grant_paused',
     test: freezingClients('reserves nothing, and the same payment is reserved once it is unfrozen')
   },
   {

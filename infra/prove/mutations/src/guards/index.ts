@@ -1,4 +1,5 @@
 import type { Mutation } from '../mutation.js'
+import { ALLOWED_GRANT_GUARDS } from './allowed-grants.js'
 import { APPROVAL_GUARDS } from './approvals.js'
 import { AUDIT_GUARDS } from './audit.js'
 import { EVENT_GUARDS } from './events.js'
@@ -31,6 +32,7 @@ export const GUARDS: readonly { readonly title: string; readonly mutations: read
   { title: 'Callers of gRPC', mutations: GRPC_GUARDS },
   { title: 'Creating payments and reporting outcomes', mutations: PAYMENT_GUARDS },
   { title: 'Freezes', mutations: FREEZE_GUARDS },
+  { title: 'What account holders do with their grants', mutations: ALLOWED_GRANT_GUARDS },
   { title: 'Money', mutations: LEDGER_GUARDS },
   { title: 'Approval by the provider', mutations: APPROVAL_GUARDS },
   { title: 'Refunds', mutations: REFUND_GUARDS },

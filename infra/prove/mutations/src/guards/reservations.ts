@@ -78,14 +78,14 @@ export const RESERVATION_GUARDS: readonly Mutation[] = [
   {
     guard: 'later payments are together within the debit limit',
     file: WINDOWS,
-    text: 'and w.spent_debit_value + excluded.spent_debit_value <= coalesce(w.limit_debit_value, ${LARGEST_VALUE})',
+    text: 'and w.spent_debit_value + excluded.spent_debit_value\n           <= coalesce(least(w.limit_debit_value, excluded.limit_debit_value), ${LARGEST_VALUE})',
     broken: '',
     test: together('are taken in their order while there is room, those without any not hindering the others')
   },
   {
     guard: 'a payment that waited for its window is checked against its current receive total',
     file: WINDOWS,
-    text: 'then w.spent_receive_value + excluded.spent_receive_value\n                   <= coalesce(w.limit_receive_value, ${LARGEST_VALUE})',
+    text: 'then w.spent_receive_value + excluded.spent_receive_value\n                   <= coalesce(least(w.limit_receive_value, excluded.limit_receive_value), ${LARGEST_VALUE})',
     broken: 'then true',
     test: racing('finds the window as it is then: over the receive limit')
   },
@@ -162,8 +162,8 @@ export const RESERVATION_GUARDS: readonly Mutation[] = [
   {
     guard: 'a token of an ended grant reserves nothing',
     file: TOKENS,
-    text: ' and ${IS_ISSUED})`',
-    broken: ')`',
+    text: 'wanted.asked_at and ${IS_ISSUED} and',
+    broken: 'wanted.asked_at and',
     test: reserving('refuses a token whose grant is over')
   },
   {
@@ -208,8 +208,8 @@ export const RESERVATION_GUARDS: readonly Mutation[] = [
   {
     guard: 'a refusal says what remains under a grant to an active token of it alone',
     file: RESERVE_SERVICE,
-    text: 'return tokenActive ? explainRefusal(',
-    broken: 'return tokenActive || true ? explainRefusal(',
+    text: 'if (!tokenActive) return NO_DETAILS',
+    broken: '',
     test: reserving(
       'is said to nobody else: another request, an inactive token, a payment that no item allows'
     )

@@ -7,6 +7,7 @@ import {
 import type { Clock } from '@open-payments-server/value-types/clock'
 import { type Database, Prisma, type Queries } from '../../modules/database.js'
 import { appendAudit } from '../../modules/events/index.js'
+import { findWrongConsents } from './audit-consents.js'
 
 /** The result of an audit. */
 export interface LimitsAudit {
@@ -52,6 +53,26 @@ const VIOLATIONS = Prisma.sql`
      where access_item_id is not null
      group by access_item_id, interval_index
     having bool_and(spent_debit_value is not null and spent_receive_value is not null)),
+  lowering as (
+    select act.id as act_id, act.at, item.id as access_item_id, item."limitDebitValue" as limit_debit_value,
+           item."limitReceiveValue" as limit_receive_value, act.counted
+      from grant_act act
+     cross join jsonb_to_recordset(act.after -> 'access') as item (id uuid, "limitDebitValue" numeric, "limitReceiveValue" numeric)
+     where act.kind = 'lowered'),
+  lowered as (select distinct access_item_id from lowering),
+  counted as (
+    select l.act_id, l.access_item_id, c."intervalIndex" as interval_index,
+           case when l.limit_debit_value is not null then greatest(l.limit_debit_value, c."spentDebitValue") end as debit_value,
+           case when l.limit_receive_value is not null then greatest(l.limit_receive_value, c."spentReceiveValue") end
+             as receive_value
+      from lowering l
+     cross join jsonb_to_recordset(l.counted) as c (
+       "accessItemId" uuid, "intervalIndex" bigint, "spentDebitValue" numeric, "spentReceiveValue" numeric)
+     where c."accessItemId" = l.access_item_id),
+  begun as (
+    select access_item_id, interval_index, min(charged_at) as first_at
+      from reservation where access_item_id in (select access_item_id from lowered)
+     group by access_item_id, interval_index),
   audited as (
     select access_item_id, interval_index,
            format('Access item %s, interval %s', access_item_id, interval_index) as name,
@@ -60,11 +81,14 @@ const VIOLATIONS = Prisma.sql`
            w.limit_receive_value as counted_receive_limit,
            coalesce(r.debit_value, 0) as reserved_debit_value, coalesce(r.receive_value, 0) as reserved_receive_value,
            answered.debit_value as answered_debit_value, answered.receive_value as answered_receive_value,
-           a.limit_debit_value, a.limit_receive_value
+           -- What is lowered limits payments from then on: windows keep what had been spent.
+           case when lowered.access_item_id is null then a.limit_debit_value else w.limit_debit_value end as limit_debit_value,
+           case when lowered.access_item_id is null then a.limit_receive_value else w.limit_receive_value end as limit_receive_value
       from limit_window w
       full join reserved r using (access_item_id, interval_index)
       left join answered using (access_item_id, interval_index)
-      left join access_item a on a.id = access_item_id)
+      left join access_item a on a.id = access_item_id
+      left join lowered using (access_item_id))
   select name || ': reservations without a window' as violation from audited where not has_window
   union all
   select name || ': there is no such access item' from audited where not has_item
@@ -101,6 +125,19 @@ const VIOLATIONS = Prisma.sql`
    where has_window
      and (counted_debit_limit is distinct from limit_debit_value
           or counted_receive_limit is distinct from limit_receive_value)
+  union all
+  select format('Access item %s, interval %s: %s debited and %s received, and since act %s at most %s and %s may be', access_item_id,
+                interval_index, w.spent_debit_value, w.spent_receive_value, c.act_id, coalesce(c.debit_value::text, 'any'),
+                coalesce(c.receive_value::text, 'any'))
+    from counted c join limit_window w using (access_item_id, interval_index)
+   where w.spent_debit_value > c.debit_value or w.spent_receive_value > c.receive_value
+  union all
+  select format('Access item %s, interval %s: begun at %s, and limited to %s and %s, more than act %s had left', access_item_id,
+                interval_index, b.first_at, coalesce(w.limit_debit_value::text, 'any'), coalesce(w.limit_receive_value::text, 'any'), l.act_id)
+    from lowering l join begun b using (access_item_id) join limit_window w using (access_item_id, interval_index)
+   where b.first_at > l.at + ${CLOCKS_APART_MAX_SECONDS} * interval '1 second'
+     and (l.limit_debit_value is not null and coalesce(w.limit_debit_value > l.limit_debit_value, true)
+          or l.limit_receive_value is not null and coalesce(w.limit_receive_value > l.limit_receive_value, true))
   union all
   select format('Payment %s: its reservation is not of the grant or in the assets of its window', r.payment_id)
     from reservation r
@@ -145,6 +182,22 @@ const VIOLATIONS = Prisma.sql`
     from reservation r join grant_request g on g.id = r.grant_id
    where r.state in ('open', 'settled') and g.state = 'revoked'
      and r.charged_at > g.updated_at + ${CLOCKS_APART_MAX_SECONDS} * interval '1 second'
+  union all
+  select format('Payment %s: charged at %s, and its grant had ended at %s', r.payment_id, r.charged_at, g.ends_at)
+    from reservation r join grant_request g on g.id = r.grant_id
+   where r.state in ('open', 'settled') and r.charged_at > g.ends_at + ${CLOCKS_APART_MAX_SECONDS} * interval '1 second'
+  union all
+  select format('Payment %s: charged at %s, and its grant was paused from %s to %s', r.payment_id, r.charged_at, pause.at,
+                coalesce(pause.until::text, 'now'))
+    from (select grant_id, kind, at, lead(at) over (partition by grant_id order by at) as until
+            from grant_act where kind in ('paused', 'resumed')) pause
+    join reservation r using (grant_id)
+   where pause.kind = 'paused' and r.state in ('open', 'settled')
+     and r.charged_at > pause.at + ${CLOCKS_APART_MAX_SECONDS} * interval '1 second'
+     and (pause.until is null or r.charged_at < pause.until - ${CLOCKS_APART_MAX_SECONDS} * interval '1 second')
+  union all
+  select format('Grant %s: the hash of its consent record is not of its document', grant_id)
+    from consent_record where document_hash <> sha256(convert_to(document, 'UTF8'))
   union all
   select format('Grant %s: spent by %s payments, and it is %s with an interaction that is %s', grant_id,
                 coalesce(payments, 0), coalesce(g.state::text, 'missing'), coalesce(i.state::text, 'missing'))
@@ -207,8 +260,9 @@ export function auditLimits(
       reservationCount: counts.reservation_count,
       violations: [
         ...violations.map(({ violation }) => violation),
-        ...(await findWrongIntervals(snapshot, violationsMax - violations.length))
-      ]
+        ...(await findWrongIntervals(snapshot, violationsMax - violations.length)),
+        ...(await findWrongConsents(snapshot, violationsMax - violations.length))
+      ].slice(0, violationsMax)
     }
   })
 }

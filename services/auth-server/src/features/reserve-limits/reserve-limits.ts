@@ -23,7 +23,8 @@ import {
   reserve,
   type WindowResult,
   type ReserveTogether,
-  type SpentValues
+  type SpentValues,
+  type Suspension
 } from '../../modules/limits/index.js'
 
 /** The result for a payment. */
@@ -39,8 +40,8 @@ export type ReserveResult =
       readonly wasReservedBefore: boolean
     }
   /**
-   * It was refused, and always will be for this payment id unless the reason is `inactive-token` or `client-frozen`. The details
-   * are of now, for another payment id.
+   * It was refused, and always will be for this payment id unless the reason is `inactive-token`, `client-frozen` or `grant-paused`.
+   * The details are of now, for another payment id.
    */
   | ({ readonly kind: 'refused'; readonly reason: RefusalReason } & RefusalDetails)
   /** The payment id was used by another request. */
@@ -64,11 +65,13 @@ export interface ReserveLimitsDependencies {
   readonly counters: Pick<RpcCounters, 'countReservation'>
 }
 
+/** What answering from what is recorded needs. */
+type Answering = Pick<ReserveLimitsDependencies, 'database' | 'tokens'>
+
 /** For everyone who must not know more. */
 const NO_DETAILS: RefusalDetails = { remaining: undefined, refusedBy: undefined }
 
 const INACTIVE_TOKEN: ReserveResult = { kind: 'refused', reason: 'inactive-token', ...NO_DETAILS }
-const CLIENT_FROZEN: ReserveResult = { kind: 'refused', reason: 'client-frozen', ...NO_DETAILS }
 
 /** A payment to be reserved, and the windows that may have room. */
 interface Asked extends Coverage {
@@ -99,6 +102,7 @@ export async function reserveLimits(
     database,
     asked.filter((one) => attempts.get(one)?.result.kind === 'none')
   )
+  const answering = { database, tokens: dependencies.tokens }
   const inTurn = createTurns()
   const decide = async (one: Asked): Promise<ReserveResult> => {
     const attempt = attempts.get(one)
@@ -106,10 +110,10 @@ export async function reserveLimits(
       case 'reserved':
         return toReserved(database, one, attempt.window, attempt.result)
       case 'none':
-        return answer(database, (await refusals).get(one), one)
+        return answer(answering, (await refusals).get(one), one)
       case 'undecided':
       case undefined: // what is told as spent under a grant includes what the payments before it took
-        return inTurn(one.grantId, () => reserveAlone(database, one))
+        return inTurn(one.grantId, () => reserveAlone(answering, one))
     }
   }
   return Promise.allSettled(
@@ -184,14 +188,15 @@ async function attemptTogether(
 }
 
 /** Reserves in the first window with room. */
-async function reserveAlone(database: Database, asked: Asked): Promise<ReserveResult> {
+async function reserveAlone(answering: Answering, asked: Asked): Promise<ReserveResult> {
+  const { database } = answering
   const { request, candidates, chargeable } = asked
   for (const window of candidates) {
     const onlyItem = chargeable.length === 1
     const [result] = await reserve(database, [{ request, window, onlyItem }])
     if (result?.kind === 'reserved') return toReserved(database, asked, window, result)
   }
-  return answer(database, (await refuseTogether(database, [asked])).get(asked), asked)
+  return answer(answering, (await refuseTogether(database, [asked])).get(asked), asked)
 }
 
 async function toReserved(
@@ -213,7 +218,7 @@ async function toReserved(
 async function refuseTogether(
   database: Database,
   asked: readonly Asked[]
-): Promise<ReadonlyMap<Asked, RecordedReservation | 'client-frozen' | undefined>> {
+): Promise<ReadonlyMap<Asked, RecordedReservation | Suspension | undefined>> {
   const known = asked.filter(({ grantId }) => grantId !== undefined)
   const refusals = known.map(({ request, refusal, candidates }) => ({ request, reason: refusal, candidates }))
   const recorded = await refuse(database, refusals)
@@ -222,12 +227,12 @@ async function refuseTogether(
 
 /** Answers from what is recorded under the payment id: this refusal, or an earlier record. */
 async function answer(
-  database: Database,
-  recorded: RecordedReservation | 'client-frozen' | undefined,
+  { database, tokens }: Answering,
+  recorded: RecordedReservation | Suspension | undefined,
   asked: Asked
 ): Promise<ReserveResult> {
   if (recorded === undefined) return INACTIVE_TOKEN
-  if (recorded === 'client-frozen') return CLIENT_FROZEN
+  if (typeof recorded === 'string') return { kind: 'refused', reason: recorded, ...NO_DETAILS }
   const { state, refusalReason, grantId, window, chargedAtMs } = recorded
   // Also for an id that was released: it stays bound to the request that reserved it.
   if (recorded.contentHash !== undefined && !recorded.contentHash.equals(asked.request.contentHash)) {
@@ -237,7 +242,7 @@ async function answer(
   // ended, and the caller may continue with another.
   if (state === 'released') return { kind: 'refused', reason: 'released', ...NO_DETAILS }
   if (refusalReason !== undefined) {
-    return { kind: 'refused', reason: refusalReason, ...detailsFor(asked, recorded) }
+    return { kind: 'refused', reason: refusalReason, ...(await detailsFor(asked, recorded, tokens)) }
   }
   if (!isForAmountsOf(recorded, asked.request.content)) return { kind: 'other-amounts' }
   if (grantId === undefined || window === undefined || chargedAtMs === undefined)
@@ -246,10 +251,19 @@ async function answer(
   return { kind: 'reserved', grantId, spent, chargedAtMs, wasReservedBefore: true }
 }
 
-/** Only for an active token: without one, what the grant has spent is not told either. */
-function detailsFor(asked: Asked, { tokenActive, counted }: RecordedReservation): RefusalDetails {
+/**
+ * Only for an active token: without one, what the grant has spent is not told either. By the limits in force, which may have been
+ * lowered after the access was cached.
+ */
+async function detailsFor(
+  asked: Asked,
+  { tokenActive, grantUpdatedAtMs, counted }: RecordedReservation,
+  tokens: TokenAccessReader
+): Promise<RefusalDetails> {
   const { content, nowMs } = asked.request
-  return tokenActive ? explainRefusal(asked, content, counted, nowMs) : NO_DETAILS
+  if (!tokenActive) return NO_DETAILS
+  const { items } = (await tokens.accessOf(content.tokenHash, grantUpdatedAtMs)) ?? asked
+  return explainRefusal({ ...coverPayment(items, content, nowMs), items }, content, counted, nowMs)
 }
 
 function isForAmountsOf({ amounts }: RecordedReservation, content: PaymentContent): boolean {

@@ -21,7 +21,7 @@ export interface RotateTokenDependencies extends TokenMaker {
  * its grant is active.
  *
  * @param old a token whose token holder was authorized
- * @throws Refusal `not-rotatable` when it was rotated or revoked, or another rotation won; `client-frozen`; `unknown-token` when it
+ * @throws Refusal `not-rotatable` when it was rotated or revoked, its grant has ended, or another rotation won; `client-frozen`; `unknown-token` when it
  *   is gone
  */
 export async function rotateToken(
@@ -43,5 +43,5 @@ export async function rotateToken(
     logger.error({ err: error }, 'a rotation could not be published')
   }
   counters.countToken('rotated')
-  return { access_token: token.tellClient(rotation.access) }
+  return { access_token: token.tellClient(rotation.access, rotation.expiresAtMs) }
 }

@@ -66,6 +66,11 @@ const expiringGrant = z.strictObject({
   endsAt: instant.describe('When nothing can be paid under it any more.')
 })
 
+const loweredGrant = z.strictObject({
+  ...grant.shape,
+  endsAt: instant.optional().describe('When it ends, if an account holder set that.')
+})
+
 const frozenClient = z.strictObject({
   id: z.string().describe('The URL of its wallet address, or the thumbprint of its key as a URN (RFC 9278).'),
   client: grant.shape.client,
@@ -125,6 +130,11 @@ const expiring = () => {
   return { subject, data: { ...data, endsAt: '2027-12-01T00:00:00.000Z' } }
 }
 
+const lowering = () => {
+  const { subject, data } = granting('issued')
+  return { subject, data: { ...data, endsAt: '2027-06-01T00:00:00.000Z' } }
+}
+
 const freezing = (frozen: boolean) => {
   const walletAddress = 'https://shop.example/pay'
   const order = { frozen, by: 'spiffe://wallet.example/operator', reason: 'ticket 4711' }
@@ -140,6 +150,10 @@ export const EVENT_CATALOGUE: EventCatalogue<EventType> = {
   'grant.threshold': { data: usedGrant, example: using('4000', '1000', ['debitAmount']) },
   'grant.exhausted': { data: usedGrant, example: using('5000', '0', ['debitAmount']) },
   'grant.expiring': { data: expiringGrant, example: expiring() },
+  'grant.paused': { data: grant, example: granting('issued') },
+  'grant.resumed': { data: grant, example: granting('issued') },
+  'grant.lowered': { data: loweredGrant, example: lowering() },
+  'grant.stopped': { data: grant, example: granting('revoked') },
   'grant.ended': { data: grant, example: granting('revoked') },
   'token.issued': { data: grant, example: granting('issued') },
   'token.rotated': { data: grant, example: granting('issued') },

@@ -1,5 +1,5 @@
 import type { ConsentRecord } from '../../domain/consent-proof.js'
-import type { Queries } from '../database.js'
+import { Prisma, type Queries } from '../database.js'
 
 /** A consent record as it is kept. */
 export interface StoredConsentRecord extends ConsentRecord {
@@ -27,4 +27,20 @@ export async function findConsentRecord(
     ownership,
     createdAtMs: createdAt.getTime()
   }
+}
+
+/**
+ * Fragment, a condition: whether no other person than one proved the consent to a grant: they did, or nobody proved it.
+ *
+ * @param grantId names the grant's id
+ * @param person how their issuer names them
+ */
+export function isConsentOf(
+  grantId: Prisma.Sql,
+  person: { readonly issuer: Prisma.Sql; readonly sub: Prisma.Sql }
+): Prisma.Sql {
+  return Prisma.sql`
+  not exists (
+    select 1 from consent_record c
+     where c.grant_id = ${grantId} and (c.issuer <> ${person.issuer} or c.sub <> ${person.sub}))`
 }

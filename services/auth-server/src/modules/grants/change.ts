@@ -58,19 +58,21 @@ export function grantedAccessValue(granted: readonly GrantedItem[] | undefined):
 }
 
 /**
- * Issues the grant of the value `grantId` if it is approved, and its client is not frozen. Returns `issued_grant (grant_id, state,
+ * Issues the grant of the value `grantId` if it is approved, and its client is not frozen: to be paid under until the value `endsAt`.
+ * Returns `issued_grant (grant_id, state,
  * changed_at)`.
  */
 export const issuedGrants = Prisma.sql`
   issued_grant as (
     update grant_request g
-       set state = 'issued', continue_after = null, continue_before = null, updated_at = ${placeholder('now')}::timestamptz
+       set state = 'issued', continue_after = null, continue_before = null, updated_at = ${placeholder('now')}::timestamptz,
+           payable_until = ${placeholder('endsAt')}::timestamptz
      where id = ${placeholder('grantId')}::uuid and state = 'approved' and not ${IS_HOLDER_FROZEN}
     returning id as grant_id, state, updated_at as changed_at)`
 
 /** How a grant ends. */
 export interface GrantEnd {
-  /** Its new state: `rejected` by its account holder, `revoked` by its client or an operator. */
+  /** Its new state: `rejected` by its account holder who declines, `revoked` by whoever ends it. */
   readonly state: Extract<GrantState, 'rejected' | 'revoked'>
   /** The states in which it can end this way. In any other it stays as it is. */
   readonly from: readonly GrantState[]

@@ -1,5 +1,6 @@
 import { Prisma, type Queries } from '../database.js'
 import type { StoredEvent } from '../events/index.js'
+import { findLowerings } from './acts.js'
 import { GRANT_WITH_ACCESS, operatedGrantOf, type OperatedGrant } from './read.js'
 
 /** Fragment: selects the events of `inserted_grant`. */
@@ -45,10 +46,13 @@ export async function readToldGrants(
   const ids = [...new Set(events.map(({ subjectId }) => subjectId))]
   const grants = await on.grant.findMany({ where: { id: { in: ids } }, ...GRANT_WITH_ACCESS })
   const grantOf = new Map(grants.map((grant) => [grant.id, operatedGrantOf(grant)]))
+  const lowerings = await findLowerings(on, ids)
   return events.map(({ subjectId, change }) => {
     const grant = grantOf.get(subjectId)
     if (grant === undefined || change === undefined) return grant
     const { state = 'issued', updatedAt } = change as unknown as Change
-    return { ...grant, state, updatedAtMs: Date.parse(updatedAt) }
+    const updatedAtMs = Date.parse(updatedAt)
+    const lowered = lowerings.get(subjectId)?.find(({ atMs }) => atMs > updatedAtMs)
+    return { ...grant, state, updatedAtMs, access: lowered?.accessBefore ?? grant.access }
   })
 }

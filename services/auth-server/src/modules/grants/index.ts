@@ -1,5 +1,6 @@
 /**
- * Grants and what they allow (RFC 9635 §1.5, §2, §8): the tables `grant_request`, `access_item` and `grant_expiry`. Changes that
+ * Grants, what they allow (RFC 9635 §1.5, §2, §8), and what their account holders did with them: the tables `grant_request`,
+ * `access_item`, `grant_expiry` and `grant_act`. Changes that
  * must happen together with other tables are provided as parts of a statement, which a use case composes.
  */
 export {
@@ -10,6 +11,20 @@ export {
   storeAccessItem,
   type StoredAccessItem
 } from './access-items.js'
+export {
+  actedGrants,
+  findActs,
+  grantActEvents,
+  grantActValues,
+  type GrantChange,
+  heldGrants,
+  insertedGrantActs,
+  loweredItems,
+  type StoredAct,
+  type StoredTerms,
+  type Terms
+} from './acts.js'
+export { ALLOWED_COLUMNS, type AllowedRow, isAllowedState } from './allowed.js'
 export { insertedGrants, type NewGrant, newGrantValues } from './begin.js'
 export {
   approvedGrants,
@@ -37,6 +52,7 @@ export {
   CONTINUABLE_COLUMNS,
   type ContinuableRow,
   findGrant,
+  GRANT_ENDS_AT,
   GRANT_ID,
   GRANT_UPDATED_AT,
   GRANT_WITH_ACCESS,
@@ -44,7 +60,9 @@ export {
   GRANTS,
   hasGrant,
   IS_HOLDER_FROZEN,
+  isBeforeEnd,
   IS_ISSUED,
+  IS_PAUSED,
   ITEM_LIMITS,
   listGrants,
   type OperatedGrant,

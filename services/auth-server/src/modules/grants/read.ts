@@ -170,9 +170,12 @@ export function restoreContinuable(
   }
 }
 
-/** Access items with their limits: `access_item_id`, `grant_id`, `limit_debit_value`, `limit_receive_value`; null for no limit. */
+/**
+ * Access items with their limits: `access_item_id`, `grant_id`, `limit_debit_value`, `limit_debit_code`, `limit_debit_scale`,
+ * `limit_receive_value`; null for no limit.
+ */
 export const ITEM_LIMITS = Prisma.sql`(
-    select id as access_item_id, grant_id, limit_debit_value, limit_receive_value
+    select id as access_item_id, grant_id, limit_debit_value, limit_debit_code, limit_debit_scale, limit_receive_value
       from access_item)`
 
 /**
@@ -198,7 +201,8 @@ export function clientOf(grantId: Prisma.Sql): Prisma.Sql {
 /** What the fragments of this module read of a grant `g`. */
 const COLUMNS = Prisma.sql`
   id, state, subject, finish_uri, continue_after, continue_before, rejection_reason, continuation_token_hash,
-  client_wallet_address, client_jwk_thumbprint, key_id, key_x, updated_at`
+  client_wallet_address, client_jwk_thumbprint, client_name, key_id, key_x, created_at, updated_at, paused_at, ends_at,
+  payable_until`
 
 /**
  * All grants, each as `g`: to be joined by {@link GRANT_ID}, and read by the other fragments of this module. They cannot be
@@ -222,5 +226,20 @@ export function grantByKey(grantId: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`lateral (select ${COLUMNS} from grant_request where id = ${grantId} limit 1) g`
 }
 
-/** The condition under which tokens of a grant `g` can be used. */
+/** The condition under which tokens of a grant `g` can be used before it ends: see {@link isBeforeEnd}. */
 export const IS_ISSUED = Prisma.sql`g.state = 'issued'`
+
+/**
+ * Fragment, a condition: whether a grant `g` has not come to the end that its account holder set.
+ *
+ * @param instant names the instant of which it is asked
+ */
+export function isBeforeEnd(instant: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`(g.ends_at is null or g.ends_at > ${instant})`
+}
+
+/** The end that its account holder set of a grant `g`; null when they did not. */
+export const GRANT_ENDS_AT = Prisma.sql`g.ends_at`
+
+/** Fragment, a condition: whether the account holder of a grant `g` paused it. */
+export const IS_PAUSED = Prisma.sql`(g.paused_at is not null)`

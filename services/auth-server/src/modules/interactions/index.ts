@@ -10,6 +10,7 @@ export {
 } from './change.js'
 export {
   byInteraction,
+  CONSENTED,
   consentedWalletAddressOf,
   createInteractionReader,
   INTERACTION_EXPIRY,

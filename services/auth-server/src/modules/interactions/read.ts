@@ -104,3 +104,6 @@ export function byInteraction(values: {
        when interaction_end.state = 'PENDING' then ${values.undecided}
        else ${values.decided} end`
 }
+
+/** The interactions in which account holders consented: `grant_id`, `wallet_address`. */
+export const CONSENTED = Prisma.sql`(select grant_id, wallet_address from interaction where state = 'APPROVED')`

@@ -32,9 +32,14 @@ export interface RecordedReservation {
   readonly spent: SpentValues | undefined
   /** Whether the token that came with the request is active. */
   readonly tokenActive: boolean
+  /** When the grant last changed, in milliseconds since 1970; undefined unless the token is active. */
+  readonly grantUpdatedAtMs: number | undefined
   /** What is counted in the windows to which the payment might have been charged. */
   readonly counted: readonly CountedAmounts[]
 }
+
+/** Why nothing is recorded though the token is active: what stands against it may end. */
+export type Suspension = 'client-frozen' | 'grant-paused'
 
 /** How often a refusal is retried after losing against a twin that is not visible yet. */
 const ATTEMPTS_MAX = 5
@@ -62,7 +67,7 @@ const REFUSE = new Statement<RecordedRow>(
   recorded as (
     insert into reservation (payment_id, state, content_hash, refusal_reason)
     select payment_id, 'refused', content_hash, reason from wanted join living using (token_hash, asked_at)
-     where not living.client_frozen and not exists (select 1 from reservation r where r.payment_id = wanted.payment_id)
+     where not living.client_frozen and not living.grant_paused and not exists (select 1 from reservation r where r.payment_id = wanted.payment_id)
      order by payment_id
     on conflict (payment_id) do nothing
     returning payment_id, ${RECORDED_COLUMNS}),
@@ -72,7 +77,8 @@ const REFUSE = new Statement<RecordedRow>(
     select payment_id, ${RECORDED_COLUMNS} from reservation
      where payment_id = any (array(select payment_id from wanted)))
   select wanted.payment_id as asked_id, living.token_hash is not null as token_lives,
-         coalesce(living.client_frozen, false) as client_frozen, found.*,
+         coalesce(living.client_frozen, false) as client_frozen, coalesce(living.grant_paused, false) as grant_paused,
+         living.grant_updated_at, found.*,
          (select coalesce(json_agg(json_build_object(
                    'accessItemId', w.access_item_id,
                    'spentDebitValue', w.spent_debit_value::text, 'debitCode', w.debit_code, 'debitScale', w.debit_scale,
@@ -91,6 +97,9 @@ interface RecordedRow extends SpentColumns, AmountColumns {
   readonly asked_id: string
   readonly token_lives: boolean
   readonly client_frozen: boolean
+  readonly grant_paused: boolean
+  /** null when its token is not active. */
+  readonly grant_updated_at: Date | null
   /** null when nothing is recorded that the statement can see. */
   readonly state: ReservationState | null
   readonly content_hash: string | null
@@ -124,7 +133,7 @@ export interface RefusalRequest {
 /**
  * Records refusals, each unless something is recorded under its payment id, and reads what is recorded then. With an
  * inactive token it records nothing: the refusal is due to the token, and the same request may be repeated with another one. Nor
- * does it for a frozen client, whose freeze may end; what is recorded is not told to it either.
+ * does it for a frozen client, whose freeze may end, or a paused grant; what is recorded is not told to them either.
  *
  * @param refusals of different payments
  * @returns in order; undefined when nothing is recorded, because the token is not active
@@ -132,7 +141,7 @@ export interface RefusalRequest {
 export async function refuse(
   on: Queries,
   refusals: readonly RefusalRequest[]
-): Promise<readonly (RecordedReservation | 'client-frozen' | undefined)[]> {
+): Promise<readonly (RecordedReservation | Suspension | undefined)[]> {
   const rowOf = new Map<string, RecordedRow>()
   let wanted = refusals
   for (let attempt = 0; attempt < ATTEMPTS_MAX && wanted.length > 0; attempt += 1) {
@@ -146,7 +155,9 @@ export async function refuse(
 }
 
 function isDecided(row: RecordedRow | undefined): boolean {
-  return row !== undefined && (row.state !== null || !row.token_lives || row.client_frozen)
+  return (
+    row !== undefined && (row.state !== null || !row.token_lives || row.client_frozen || row.grant_paused)
+  )
 }
 
 function toRecord({ request, reason, candidates }: RefusalRequest): object {
@@ -161,8 +172,9 @@ function toRecord({ request, reason, candidates }: RefusalRequest): object {
   }
 }
 
-function recordedOf(row: RecordedRow | undefined): RecordedReservation | 'client-frozen' | undefined {
+function recordedOf(row: RecordedRow | undefined): RecordedReservation | Suspension | undefined {
   if (row?.client_frozen === true) return 'client-frozen'
+  if (row?.grant_paused === true) return 'grant-paused'
   if (row === undefined || row.state === null) return undefined
   return {
     state: row.state,
@@ -177,6 +189,7 @@ function recordedOf(row: RecordedRow | undefined): RecordedReservation | 'client
     chargedAtMs: row.charged_at?.getTime(),
     spent: spentOf(row),
     tokenActive: row.token_lives,
+    grantUpdatedAtMs: row.grant_updated_at?.getTime(),
     counted: row.counted.map(countedOf)
   }
 }

@@ -39,7 +39,7 @@ export interface WindowRequest {
 export type WindowResult =
   /** `spent` is undefined if the window alone does not give it: `completeSpent` does. */
   | { readonly kind: 'reserved'; readonly grantId: string; readonly spent: SpentValues | undefined }
-  /** No room, the token is not active, its client is frozen, or something is recorded under the payment id. */
+  /** No room, the token is not active, its client is frozen, its grant paused, or something is recorded under the payment id. */
   | { readonly kind: 'none' }
   /** Undecided because of the other payments: to be tried alone. Never the result of one alone. */
   | { readonly kind: 'undecided' }
@@ -51,6 +51,8 @@ export type WindowResult =
  * The counter is updated first, and the reservation is written from the updated row. In another order, counter and
  * reservations could diverge when twins race: here, a twin that passed `not exists` fails on the primary key, and the whole
  * statement is undone.
+ *
+ * What is cached of a token may be from before its limits were lowered: this statement alone decides by those in force.
  *
  * Payments that do not fit the windows on their own are left out of the sums. A statement can change a row only once, so
  * each window grows by the sum of its payments, if that fits; the spent amounts of a payment do not include the payments
@@ -77,18 +79,21 @@ const RESERVE = new Statement<ReservedRow>(
       join ${ITEM_LIMITS} i on i.access_item_id = a.access_item_id and i.grant_id = living.grant_id
       left join limit_window w on w.access_item_id = a.access_item_id and w.interval_index = a.interval_index
      where not exists (select 1 from reservation r where r.payment_id = a.payment_id)
-       and not living.client_frozen
+       and not living.client_frozen and not living.grant_paused
+       and (i.limit_debit_code is null or i.limit_debit_code = a.debit_code and i.limit_debit_scale = a.debit_scale)
        and a.debit_value <= coalesce(i.limit_debit_value, ${LARGEST_VALUE})
        and a.receive_value <= coalesce(i.limit_receive_value, ${LARGEST_VALUE})
        and (w.access_item_id is null or (
             w.debit_code = a.debit_code and w.debit_scale = a.debit_scale
-            and w.spent_debit_value + a.debit_value <= coalesce(w.limit_debit_value, ${LARGEST_VALUE})
+            and w.spent_debit_value + a.debit_value
+                  <= coalesce(least(w.limit_debit_value, i.limit_debit_value), ${LARGEST_VALUE})
             and (w.receive_code <> a.receive_code or w.receive_scale <> a.receive_scale
-                 or w.spent_receive_value + a.receive_value <= coalesce(w.limit_receive_value, ${LARGEST_VALUE}))))),
+                 or w.spent_receive_value + a.receive_value
+                      <= coalesce(least(w.limit_receive_value, i.limit_receive_value), ${LARGEST_VALUE}))))),
   room as (
     insert into limit_window as w (${WINDOW_COLUMNS})
     select access_item_id, interval_index, sum(debit_value), sum(receive_value), debit_code, debit_scale,
-           receive_code, receive_scale, limit_debit_value, limit_receive_value
+           receive_code, receive_scale, limit_debit_value, limit_receive_value, max(asked_at)
       from possible
      group by access_item_id, interval_index, debit_code, debit_scale, receive_code, receive_scale,
               limit_debit_value, limit_receive_value

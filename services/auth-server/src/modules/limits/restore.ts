@@ -33,7 +33,7 @@ const RESTORE = new Statement<{ readonly payment_id: string }>(
   room as (
     insert into limit_window as w (${WINDOW_COLUMNS})
     select access_item_id, interval_index, debit_value, receive_value, debit_code, debit_scale, receive_code, receive_scale,
-           limit_debit_value, limit_receive_value
+           limit_debit_value, limit_receive_value, charged_at
       from possible
     ${GROWN_WINDOW}
     returning w.receive_code as counted_code, w.receive_scale as counted_scale),

@@ -3,13 +3,16 @@ import type { IssuedToken, ManagedToken, TokenAccessReader, TokenRecord } from '
 import { Prisma, type Queries } from '../database.js'
 import {
   accessOf,
+  GRANT_ENDS_AT,
   GRANT_ID,
   GRANT_UPDATED_AT,
   grantByKey,
   GRANTS,
   HOLDER_COLUMNS,
   IS_HOLDER_FROZEN,
+  isBeforeEnd,
   IS_ISSUED,
+  IS_PAUSED,
   restoreGrantedItem,
   restoreHolder,
   type StoredAccessItem,
@@ -36,7 +39,13 @@ const ACTIVE = Prisma.sql`t.ended_at is null and ${IS_ISSUED}`
 interface ActiveRow {
   readonly active: boolean
   readonly clientFrozen: boolean
+  readonly grantPaused: boolean
+  readonly grantUpdatedAt: Date
 }
+
+/** The columns of an {@link ActiveRow}. */
+const ACTIVE_COLUMNS = Prisma.sql`
+  ${ACTIVE} as active, ${IS_HOLDER_FROZEN} as "clientFrozen", ${IS_PAUSED} as "grantPaused", ${GRANT_UPDATED_AT} as "grantUpdatedAt"`
 
 interface TokenRow extends ActiveRow, StoredHolder {
   readonly grantId: string
@@ -47,7 +56,7 @@ interface TokenRow extends ActiveRow, StoredHolder {
 
 /**
  * The tokens of `wanted (token_hash, asked_at)` that may be used at that instant: `living (token_hash, asked_at, grant_id,
- * grant_updated_at, client_frozen)`, each once.
+ * grant_updated_at, client_frozen, grant_paused)`, each once.
  *
  * Whether a token is active is read from the reason why it ended, and not from the instant: so no plan uses the index of
  * all active tokens.
@@ -55,12 +64,12 @@ interface TokenRow extends ActiveRow, StoredHolder {
 export const usableTokens = Prisma.sql`
   living as (
     select distinct wanted.token_hash, wanted.asked_at, t.grant_id, ${GRANT_UPDATED_AT} as grant_updated_at,
-           ${IS_HOLDER_FROZEN} as client_frozen
+           ${IS_HOLDER_FROZEN} as client_frozen, ${IS_PAUSED} as grant_paused
       from wanted
       join access_token t on t.value_hash = wanted.token_hash
       join ${GRANTS} on ${GRANT_ID} = t.grant_id
      where t.value_hash = any (array(select token_hash from wanted)) and t.end_reason is null
-       and t.expires_at > wanted.asked_at and ${IS_ISSUED})`
+       and t.expires_at > wanted.asked_at and ${IS_ISSUED} and ${isBeforeEnd(Prisma.sql`wanted.asked_at`)})`
 
 /**
  * Every request of every client looks up its token, so this is one statement: Prisma's models would send two (the token
@@ -69,7 +78,7 @@ export const usableTokens = Prisma.sql`
 const FIND_TOKEN = new Statement<TokenRow>(
   'find-token',
   Prisma.sql`
-  select ${ACTIVE} as active, ${IS_HOLDER_FROZEN} as "clientFrozen", t.grant_id as "grantId", t.expires_at as "expiresAt", ${HOLDER_COLUMNS},
+  select ${ACTIVE_COLUMNS}, t.grant_id as "grantId", least(t.expires_at, ${GRANT_ENDS_AT}) as "expiresAt", ${HOLDER_COLUMNS},
          ${consentedWalletAddressOf(GRANT_ID)} as "consentedWalletAddress", ${accessOf(GRANT_ID)} as access
     from access_token t
     join ${GRANTS} on ${GRANT_ID} = t.grant_id
@@ -80,13 +89,16 @@ const FIND_TOKEN = new Statement<TokenRow>(
 const FIND_ACTIVE = new Statement<ActiveRow & { readonly id: string }>(
   'find-active',
   Prisma.sql`
-  select '\\x' || encode(t.value_hash, 'hex') as id, ${ACTIVE} as active, ${IS_HOLDER_FROZEN} as "clientFrozen"
+  select '\\x' || encode(t.value_hash, 'hex') as id, ${ACTIVE_COLUMNS}
     from access_token t
     join ${GRANTS} on ${GRANT_ID} = t.grant_id
    where t.value_hash = any (${placeholder('hashes')}::bytea[])`
 )
 
-/** Reads tokens from the database; what never changes of them is cached in memory. */
+/**
+ * Reads tokens from the database; what seldom changes of them is cached in memory. It changes with the grant: what was read is
+ * read anew once that is seen to have changed since.
+ */
 export function createTokenReader({ database }: { readonly database: Queries }): TokenReader {
   const cache = new TokenCache()
   const lookUpActive = createLookup((hashes) => FIND_ACTIVE.rows(database, { hashes }))
@@ -95,31 +107,41 @@ export function createTokenReader({ database }: { readonly database: Queries }):
     if (row === undefined) return undefined
     const issued = restoreToken(row)
     cache.set(hash, issued)
-    return { issued, active: row.active, clientFrozen: row.clientFrozen }
+    return { ...row, issued }
   }
   return {
     async findToken(tokenHash, nowMs) {
       const kept = cache.get(tokenHash)
       if (kept !== undefined) {
         const row = await lookUpActive(bytesText(tokenHash))
-        return row && toRecord(kept, row, nowMs)
+        if (row === undefined) return undefined
+        if (row.grantUpdatedAt.getTime() === kept.access.grantUpdatedAtMs) return toRecord(kept, row, nowMs)
       }
       const found = await read(tokenHash)
       return found && toRecord(found.issued, found, nowMs)
     },
-    accessOf: async (tokenHash) => (cache.get(tokenHash) ?? (await read(tokenHash))?.issued)?.access
+    accessOf: async (tokenHash, sinceMs) => {
+      const kept = cache.get(tokenHash)
+      const isKept = kept !== undefined && kept.access.grantUpdatedAtMs >= (sinceMs ?? 0)
+      return (isKept ? kept : (await read(tokenHash))?.issued)?.access
+    }
   }
 }
 
-function toRecord(issued: IssuedToken, { active, clientFrozen }: ActiveRow, nowMs: number): TokenRecord {
-  return { ...issued, active: active && issued.expiresAtMs > nowMs, clientFrozen }
+function toRecord(issued: IssuedToken, row: ActiveRow, nowMs: number): TokenRecord {
+  const { active, clientFrozen, grantPaused } = row
+  return { ...issued, active: active && issued.expiresAtMs > nowMs, clientFrozen, grantPaused }
 }
 
 function restoreToken(row: TokenRow): IssuedToken {
   return {
     expiresAtMs: row.expiresAt.getTime(),
     client: restoreHolder(row),
-    access: { grantId: row.grantId, items: row.access.map(restoreGrantedItem) },
+    access: {
+      grantId: row.grantId,
+      grantUpdatedAtMs: row.grantUpdatedAt.getTime(),
+      items: row.access.map(restoreGrantedItem)
+    },
     consentedWalletAddress: row.consentedWalletAddress ?? undefined
   }
 }

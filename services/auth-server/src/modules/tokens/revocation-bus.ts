@@ -17,7 +17,8 @@ const messageSchema = z.array(
   z.union([
     z.strictObject({ token: z.base64() }), // SHA-256 of its value
     z.strictObject({ grant: z.uuid() }),
-    z.strictObject({ client: z.string() }) // whose freeze changed
+    z.strictObject({ client: z.string() }), // whose freeze changed
+    z.strictObject({ changedGrant: z.uuid() })
   ])
 )
 
@@ -78,6 +79,8 @@ function encodeEvent(event: RevocationEvent): z.input<typeof messageSchema>[numb
       return { grant: event.grantId }
     case 'client':
       return { client: event.client }
+    case 'changed-grant':
+      return { changedGrant: event.grantId }
   }
 }
 
@@ -85,9 +88,10 @@ function encodeEvent(event: RevocationEvent): z.input<typeof messageSchema>[numb
 function decode(bytes: Uint8Array): RevocationEvent[] | undefined {
   return messageSchema.safeParse(parseJson(bytes)).data?.map((revoked) => {
     if ('token' in revoked) return { kind: 'token', accessTokenHash: Buffer.from(revoked.token, 'base64') }
-    return 'grant' in revoked
-      ? { kind: 'grant', grantId: revoked.grant }
-      : { kind: 'client', client: revoked.client }
+    if ('grant' in revoked) return { kind: 'grant', grantId: revoked.grant }
+    return 'client' in revoked
+      ? { kind: 'client', client: revoked.client }
+      : { kind: 'changed-grant', grantId: revoked.changedGrant }
   })
 }
 

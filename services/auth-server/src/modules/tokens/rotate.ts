@@ -6,10 +6,12 @@ import { appended } from '../events/index.js'
 import {
   accessOf,
   GRANT_CHANGE,
+  GRANT_ENDS_AT,
   GRANT_ID,
   grantByKey,
   GRANTS,
   IS_HOLDER_FROZEN,
+  isBeforeEnd,
   IS_ISSUED,
   restoreAccessItem,
   type StoredAccessItem
@@ -17,7 +19,7 @@ import {
 
 /** The result of a rotation: what the new token allows, or why there is none. */
 export type Rotation =
-  | { readonly kind: 'rotated'; readonly access: readonly AccessItem[] }
+  | { readonly kind: 'rotated'; readonly access: readonly AccessItem[]; readonly expiresAtMs: number }
   /** The old one was already rotated or revoked, or its grant has ended. */
   | { readonly kind: 'over' }
   /** An operator froze the client. */
@@ -35,6 +37,7 @@ export type RotateToken = (oldTokenId: string, token: NewToken) => Promise<Rotat
 interface RotatedRow {
   readonly id: string
   readonly access: readonly StoredAccessItem[]
+  readonly expiresAt: Date
 }
 
 // One statement for all that arrive together. Of racing rotations, the one that ends the old token's row creates the new
@@ -55,14 +58,15 @@ const ROTATE = new Statement<RotatedRow>(
     update access_token t set ended_at = w.created_at, end_reason = 'rotated'
       from wanted w cross join ${GRANTS}
      where t.id = w.old_id and t.id = any (array(select id from living)) and ${GRANT_ID} = t.grant_id and ${IS_ISSUED}
+       and ${isBeforeEnd(Prisma.sql`w.created_at`)}
        and not ${IS_HOLDER_FROZEN}
-    returning t.grant_id, w.id, w.value_hash, w.expires_at, w.created_at, ${accessOf(GRANT_ID)} as access, ${GRANT_CHANGE} as change
+    returning t.grant_id, w.id, w.value_hash, least(w.expires_at, ${GRANT_ENDS_AT}) as expires_at, w.created_at, ${accessOf(GRANT_ID)} as access, ${GRANT_CHANGE} as change
   ), made as (
     insert into access_token (id, grant_id, value_hash, expires_at, created_at)
     select id, grant_id, value_hash, expires_at, created_at from ended
   ), ${appended(Prisma.sql`
   select 'token.rotated' as type, grant_id as subject_id, change, created_at as occurred_at from ended`)}
-  select id, access from ended`
+  select id, access, expires_at as "expiresAt" from ended`
 )
 
 interface Wanted {
@@ -77,12 +81,15 @@ export function createRotateToken({ database }: { readonly database: Queries }):
       wanted: JSON.stringify(wanted.map(toRecord)),
       oldIds: wanted.map(({ oldTokenId }) => oldTokenId)
     })
-    const made = new Map(rows.map(({ id, access }) => [id, access]))
+    const made = new Map(rows.map((row) => [row.id, row]))
     return wanted.map(({ token }) => made.get(token.id))
   })
   return async (oldTokenId, token) => {
-    const access = await rotate({ oldTokenId, token })
-    if (access !== undefined) return { kind: 'rotated', access: access.map(restoreAccessItem) }
+    const made = await rotate({ oldTokenId, token })
+    if (made !== undefined) {
+      const { access, expiresAt } = made
+      return { kind: 'rotated', access: access.map(restoreAccessItem), expiresAtMs: expiresAt.getTime() }
+    }
     // Rare: only needed for the answer to the client.
     const [found] = await WHY_NOT.rows(database, { tokenId: oldTokenId })
     if (found === undefined) return { kind: 'unknown' }

@@ -6,7 +6,7 @@ const item: GrantedAccessItem = { id: 'item', type: 'quote', actions: ['create']
 const tokenOf = (grantId: string, items: readonly GrantedAccessItem[]): IssuedToken => ({
   expiresAtMs: 0,
   client: { walletAddress: undefined, jwkThumbprint: 'thumbprint', keyId: 'key', keyX: 'x' },
-  access: { grantId, items },
+  access: { grantId, grantUpdatedAtMs: 0, items },
   consentedWalletAddress: undefined
 })
 const hashOf = (number: number): Buffer => Buffer.from(number.toString(16).padStart(64, '0'), 'hex')

@@ -4,7 +4,7 @@ import type { IssuedToken } from '../../domain/token-record.js'
 /** Maximum number of access items cached over all tokens. A token without any counts as one. */
 export const ACCESS_ITEMS_KEPT_MAX = 50_000
 
-/** Caches tokens, dropping the least recently used. Only what never changes is cached here. */
+/** Caches tokens, dropping the least recently used. Only what changes with its grant is cached here. */
 export class TokenCache {
   readonly #kept = new LRUCache<string, IssuedToken>({
     maxSize: ACCESS_ITEMS_KEPT_MAX,

@@ -12,6 +12,7 @@ import type { Clock } from '@open-payments-server/value-types/clock'
 import type { AuthorizedRequest, RequestAuthorizer } from '../../domain/authorization.js'
 import {
   clientFrozen,
+  grantPaused,
   inactiveToken,
   invalidSignature,
   invalidToken,
@@ -34,7 +35,7 @@ export interface RequestAuthorizerOptions extends NonceDependencies {
   readonly countVerified?: ((request: IncomingRequest, authorized: AuthorizedRequest) => void) | undefined
 }
 
-/** Methods that change nothing (RFC 9110 §9.2.1): all that a frozen client may use. */
+/** Methods that change nothing (RFC 9110 §9.2.1): all that a frozen client may use, or anyone under a paused grant. */
 const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 /** An active token, and the client's key that signed the request. */
@@ -69,7 +70,10 @@ export function createRequestAuthorizer(
         throw refused(new SignatureError('key', 'it was not made with a current key of the client'))
       }
       // Only told to whoever signed: a token alone does not say whose it is.
-      if (verified.record.clientFrozen && !SAFE_METHODS.has(request.method)) throw clientFrozen()
+      if (!SAFE_METHODS.has(request.method)) {
+        if (verified.record.clientFrozen) throw clientFrozen()
+        if (verified.record.grantPaused) throw grantPaused()
+      }
       const authorized = toAuthorized(accessToken, verified.record, received, parts.body)
       options.countVerified?.(request, authorized)
       const replay = await useNonce(received, verified.key, options)

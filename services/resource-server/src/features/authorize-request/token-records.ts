@@ -43,6 +43,8 @@ interface Pending {
   void: boolean
   /** Grants that were revoked since the request was sent. */
   readonly revokedGrants: Set<string>
+  /** Grants that were paused, resumed or lowered since. */
+  readonly changedGrants: Set<string>
   /** Clients that were frozen or unfrozen since. */
   readonly changedClients: Set<string>
 }
@@ -123,8 +125,13 @@ export class TokenRecords implements RevocationListener {
   }
 
   onGrantRevoked(grantId: string): void {
-    for (const tokenHash of [...(this.#tokensOfGrants.get(grantId) ?? [])]) this.#tokens.delete(tokenHash)
+    this.#forgetTokensOf(grantId)
     for (const pending of this.#pending) pending.revokedGrants.add(grantId)
+  }
+
+  onGrantChanged(grantId: string): void {
+    this.#forgetTokensOf(grantId)
+    for (const pending of this.#pending) pending.changedGrants.add(grantId)
   }
 
   onClientFreezeChanged(client: string): void {
@@ -144,6 +151,7 @@ export class TokenRecords implements RevocationListener {
       tokenHash,
       void: !this.#live,
       revokedGrants: new Set(),
+      changedGrants: new Set(),
       changedClients: new Set()
     }
     this.#pending.add(pending)
@@ -173,6 +181,8 @@ export class TokenRecords implements RevocationListener {
     if (typeof record.key !== 'object') return
     // Nor is one about a frozen client: it can use its tokens again as soon as its freeze ends.
     if (record.clientFrozen || pending.changedClients.has(record.client)) return
+    // The same holds for a paused grant.
+    if (record.grantPaused || pending.changedGrants.has(record.grantId)) return
     if (pending.void || pending.revokedGrants.has(record.grantId)) return
     const nowMs = this.#options.clock.now()
     const keptUntilMs = Math.min(nowMs + this.#options.cacheSeconds * 1_000, record.expiresAtMs)
@@ -192,6 +202,10 @@ export class TokenRecords implements RevocationListener {
     if (answer.status !== 'active') return answer
     const { key } = answer
     return { ...answer, key: typeof key === 'object' ? await this.#importKey(key) : key }
+  }
+
+  #forgetTokensOf(grantId: string): void {
+    for (const tokenHash of [...(this.#tokensOfGrants.get(grantId) ?? [])]) this.#tokens.delete(tokenHash)
   }
 
   #forgetGrantOf(kept: KeptToken, tokenHash: string): void {

@@ -6,6 +6,7 @@ import {
   clientFrozen,
   conflict,
   differentRequest,
+  grantPaused,
   inactiveToken,
   insufficientGrant,
   invalidQuote,
@@ -98,7 +99,7 @@ interface PricedRequest extends CreationRequest {
  * unknown, there is no answer.
  *
  * @throws Refusal for errors in the request, its quote, its receiver or what it refunds; `insufficient-grant` when the grant does
- *   not cover the payment or has no room for it; `frozen` when who pays, or the client, is frozen; 409 when the same request is
+ *   not cover the payment or has no room for it; `frozen` when who pays, or the client, is frozen, or the grant is paused; 409 when the same request is
  *   running at another rate; 422 when its idempotency key
  *   belongs to another request
  * @throws AuthServerUnavailable when it is unknown whether the grant has room: then nothing is spent
@@ -400,6 +401,8 @@ function refusal(reason: Exclude<Refused['reason'], 'released'>, details: Refuse
       return insufficientGrant()
     case 'client-frozen':
       return clientFrozen()
+    case 'grant-paused':
+      return grantPaused()
     case 'limit-exceeded':
     case 'outside-interval':
       return overLimits(details)

@@ -98,6 +98,10 @@ export class WatchedTokens implements RevocationListener {
     // A frozen client may still read, which is all that whoever waits does.
   }
 
+  onGrantChanged(): void {
+    // Under a paused or lowered grant one may still read.
+  }
+
   onEnded(): void {
     this.#epoch += 1
     this.#isLive = false

@@ -302,6 +302,8 @@ function fromReason(reason: auth.RefusalReason): RefusalReason {
       return 'released'
     case auth.RefusalReason.REFUSAL_REASON_CLIENT_FROZEN:
       return 'client-frozen'
+    case auth.RefusalReason.REFUSAL_REASON_GRANT_PAUSED:
+      return 'grant-paused'
     default:
       throw new Error(`the auth server refused for the unknown reason ${String(reason)}`)
   }

@@ -49,7 +49,8 @@ function fromActive(response: auth.IntrospectResponse): TokenStatus {
     expiresAtMs: expireTime.getTime(),
     consentedWalletAddress:
       response.consentedWalletAddress === '' ? undefined : response.consentedWalletAddress,
-    clientFrozen: response.clientFrozen
+    clientFrozen: response.clientFrozen,
+    grantPaused: response.grantPaused
   }
 }
 

@@ -56,6 +56,9 @@ function tell({ event }: auth.WatchRevocationsResponse, listener: RevocationList
         throw new Error('the auth server froze a client without naming it')
       listener.onClientFreezeChanged(nameClient(event.value.client))
       return
+    case 'grantChanged':
+      listener.onGrantChanged(event.value.grantId)
+      return
     case 'heartbeat':
       return
     case undefined:

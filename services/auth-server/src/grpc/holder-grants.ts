@@ -1,0 +1,244 @@
+import type { UnaryHandler } from '@open-payments-server/grpc-transport'
+import { auth } from '@open-payments-server/proto'
+import {
+  cutPage,
+  readPageSize,
+  readTextToken,
+  unknownPageToken,
+  writeTextToken
+} from '@open-payments-server/service-kit/grpc'
+import type { Clock } from '@open-payments-server/value-types/clock'
+import { isUuid } from '@open-payments-server/value-types/identifiers'
+import { formatAmount } from '@open-payments-server/value-types/amounts'
+import type { ActingHolder, AllowedAccessItem, AllowedGrant, AllowedState } from '../domain/allowed-grants.js'
+import { invalidCallField } from '../domain/call-refused.js'
+import type { LoweredLimits } from '../domain/lowering.js'
+import { findAllowedGrant, listAllowedGrants } from '../features/allowed-grants.js'
+import {
+  changeAllowedGrant,
+  type ChangeAllowedGrantDependencies
+} from '../features/change-allowed-grant/change-allowed-grant.js'
+import { stopGrant, type StopGrantDependencies } from '../features/end-grant/stop-grant.js'
+import type { Queries } from '../modules/database.js'
+import { findActs, type StoredAct, type Terms } from '../modules/grants/index.js'
+import { toAccessItemMessage, toClientMessage, toLimitsMessage } from './messages.js'
+import { readAmount, readUrl, readUuid } from './request-fields.js'
+
+/** Maximum number of wallet addresses of one person. */
+const WALLET_ADDRESSES_MAX = 100
+
+/** Maximum length of what names a person, in characters: `sub` has at most 255 (OpenID Connect Core §2). */
+const [ISSUER_LENGTH_MAX, SUB_LENGTH_MAX] = [2_048, 255]
+
+/** Maximum number of acts that are told. */
+const ACTS_MAX = 100
+
+/** What reading grants for their account holders needs. */
+export interface ShowAllowedGrantsDependencies {
+  readonly database: Queries
+  readonly clock: Clock
+}
+
+/** `HolderGrantService.ListAllowedGrants`. */
+export function listAllowedGrantsRpc({
+  database,
+  clock
+}: ShowAllowedGrantsDependencies): UnaryHandler<
+  auth.ListAllowedGrantsRequest,
+  auth.ListAllowedGrantsResponse
+> {
+  return async (request) => {
+    const acting = readActing(request.acting)
+    const pageSize = readPageSize(request.pageSize)
+    const page = {
+      state: readState(request.state),
+      before: readBefore(request.pageToken),
+      count: pageSize + 1
+    }
+    const found = await listAllowedGrants(database, acting, page, clock.now())
+    const { items, nextPageToken } = cutPage(found, pageSize, ({ id }) => writeTextToken(id))
+    return { grants: items.map(toMessage), nextPageToken }
+  }
+}
+
+/** `HolderGrantService.GetAllowedGrant`. */
+export function getAllowedGrantRpc({
+  database,
+  clock
+}: ShowAllowedGrantsDependencies): UnaryHandler<auth.GetAllowedGrantRequest, auth.GetAllowedGrantResponse> {
+  return async (request) => {
+    const acting = readActing(request.acting)
+    const grantId = readUuid(request.grantId, 'grant_id')
+    const grant = await findAllowedGrant(database, acting, grantId, clock.now())
+    const acts = await findActs(database, grantId, ACTS_MAX)
+    return { grant: toMessage(grant), acts: acts.map(toActMessage) }
+  }
+}
+
+interface GrantRequest {
+  readonly acting?: auth.ActingHolder | undefined
+  readonly grantId: string
+}
+
+/**
+ * `HolderGrantService.PauseGrant` and `ResumeGrant`. If it was recorded and the watchers could not be notified, it ends with
+ * UNAVAILABLE, and repeating it notifies them.
+ *
+ * @param kind which of the two
+ */
+export function pauseGrantRpc(
+  kind: 'paused' | 'resumed',
+  dependencies: ChangeAllowedGrantDependencies
+): UnaryHandler<GrantRequest, { grant: auth.AllowedGrant }> {
+  return async (request) => {
+    const acting = readActing(request.acting)
+    const grantId = readUuid(request.grantId, 'grant_id')
+    return { grant: toMessage(await changeAllowedGrant(acting, grantId, { kind }, dependencies)) }
+  }
+}
+
+/** `HolderGrantService.LowerGrant`. Ends as {@link pauseGrantRpc} when watchers could not be notified. */
+export function lowerGrantRpc(
+  dependencies: ChangeAllowedGrantDependencies
+): UnaryHandler<auth.LowerGrantRequest, auth.LowerGrantResponse> {
+  return async (request) => {
+    const acting = readActing(request.acting)
+    const grantId = readUuid(request.grantId, 'grant_id')
+    const limits = request.limits.map(readLowered)
+    const endsAtMs = request.endTime?.getTime()
+    if (limits.length === 0 && endsAtMs === undefined)
+      throw invalidCallField('limits', 'or end_time must be given')
+    const wanted = { kind: 'lowered', limits, endsAtMs } as const
+    return { grant: toMessage(await changeAllowedGrant(acting, grantId, wanted, dependencies)) }
+  }
+}
+
+/** `HolderGrantService.StopGrant`. Ends as {@link pauseGrantRpc} when watchers could not be notified. */
+export function stopGrantRpc(
+  dependencies: StopGrantDependencies
+): UnaryHandler<GrantRequest, { grant: auth.AllowedGrant }> {
+  return async (request) => {
+    const acting = readActing(request.acting)
+    const grantId = readUuid(request.grantId, 'grant_id')
+    return { grant: toMessage(await stopGrant(acting, grantId, dependencies)) }
+  }
+}
+
+function readActing(message: auth.ActingHolder | undefined): ActingHolder {
+  const { issuer = '', sub = '' } = message?.holder ?? {}
+  const walletAddresses = message?.walletAddresses ?? []
+  if (!isName(issuer, ISSUER_LENGTH_MAX)) throw invalidName('issuer', ISSUER_LENGTH_MAX)
+  if (!isName(sub, SUB_LENGTH_MAX)) throw invalidName('sub', SUB_LENGTH_MAX)
+  if (walletAddresses.length === 0 || walletAddresses.length > WALLET_ADDRESSES_MAX)
+    throw invalidCallField(
+      'acting.wallet_addresses',
+      `must be at least 1 and at most ${String(WALLET_ADDRESSES_MAX)}`
+    )
+  const read = walletAddresses.map((url, index) => readUrl(url, `acting.wallet_addresses[${String(index)}]`))
+  return { issuer, sub, walletAddresses: [...new Set(read)] }
+}
+
+function isName(text: string, lengthMax: number): boolean {
+  return text !== '' && text.length <= lengthMax && !/\p{Cc}/u.test(text)
+}
+
+function invalidName(member: string, lengthMax: number): Error {
+  return invalidCallField(
+    `acting.holder.${member}`,
+    `must be 1 to ${String(lengthMax)} characters, none of them control characters`
+  )
+}
+
+function readBefore(pageToken: string): string | undefined {
+  const id = readTextToken(pageToken)
+  if (id !== '' && !isUuid(id)) throw unknownPageToken()
+  return id === '' ? undefined : id
+}
+
+function readLowered(message: auth.LoweredLimits, index: number): LoweredLimits {
+  const field = `limits[${String(index)}]`
+  const { accessIndex, debitAmount, receiveAmount } = message
+  return {
+    accessIndex,
+    debitAmount: debitAmount && readAmount(debitAmount, `${field}.debit_amount`),
+    receiveAmount: receiveAmount && readAmount(receiveAmount, `${field}.receive_amount`)
+  }
+}
+
+const STATES: Readonly<Record<AllowedState, auth.AllowedGrantState>> = {
+  'in-force': auth.AllowedGrantState.ALLOWED_GRANT_STATE_IN_FORCE,
+  paused: auth.AllowedGrantState.ALLOWED_GRANT_STATE_PAUSED,
+  ended: auth.AllowedGrantState.ALLOWED_GRANT_STATE_ENDED
+}
+
+function readState(state: auth.AllowedGrantState): AllowedState | undefined {
+  if (state === auth.AllowedGrantState.ALLOWED_GRANT_STATE_UNSPECIFIED) return undefined
+  const found = Object.entries(STATES).find(([, message]) => message === state)
+  if (found === undefined) throw invalidCallField('state', 'must be a state of an allowed grant')
+  return found[0] as AllowedState // the keys of STATES are the states
+}
+
+const KINDS: Readonly<Record<StoredAct['kind'], auth.GrantActKind>> = {
+  paused: auth.GrantActKind.GRANT_ACT_KIND_PAUSED,
+  resumed: auth.GrantActKind.GRANT_ACT_KIND_RESUMED,
+  lowered: auth.GrantActKind.GRANT_ACT_KIND_LOWERED,
+  stopped: auth.GrantActKind.GRANT_ACT_KIND_STOPPED
+}
+
+function toMessage(grant: AllowedGrant): auth.AllowedGrant {
+  return {
+    grantId: grant.id,
+    walletAddress: grant.walletAddress,
+    client: toClientMessage({
+      walletAddress: grant.clientWalletAddress,
+      jwkThumbprint: grant.clientJwkThumbprint
+    }),
+    clientName: grant.clientName ?? '',
+    state: STATES[grant.state],
+    access: grant.access.map(toItemMessage),
+    createTime: new Date(grant.createdAtMs),
+    updateTime: new Date(grant.updatedAtMs),
+    lastUseTime: dateOf(grant.lastUsedAtMs),
+    endTime: dateOf(grant.endedAtMs),
+    pauseTime: dateOf(grant.pausedAtMs)
+  }
+}
+
+function toItemMessage({
+  item,
+  consentedLimits,
+  spent,
+  interval
+}: AllowedAccessItem): auth.AllowedAccessItem {
+  return {
+    access: toAccessItemMessage(item),
+    consentedLimits: consentedLimits && toLimitsMessage(consentedLimits),
+    spentDebitAmount: spent && formatAmount(spent.spentDebitAmount),
+    spentReceiveAmount: spent && formatAmount(spent.spentReceiveAmount),
+    intervalStartTime: dateOf(interval?.startMs),
+    intervalEndTime: dateOf(interval?.endMs)
+  }
+}
+
+function toActMessage({ id, kind, holder, atMs, before, after }: StoredAct): auth.GrantAct {
+  return {
+    actId: id,
+    kind: KINDS[kind],
+    holder,
+    actTime: new Date(atMs),
+    before: toTermsMessage(before),
+    after: toTermsMessage(after)
+  }
+}
+
+function toTermsMessage({ access, endsAtMs, pausedAtMs }: Terms): auth.GrantTerms {
+  return {
+    access: access.map(toAccessItemMessage),
+    endTime: dateOf(endsAtMs),
+    pauseTime: dateOf(pausedAtMs)
+  }
+}
+
+function dateOf(instantMs: number | undefined): Date | undefined {
+  return instantMs === undefined ? undefined : new Date(instantMs)
+}
