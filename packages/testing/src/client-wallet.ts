@@ -25,6 +25,8 @@ export interface ClientWallet {
   setWalletAddress(name: string, options?: WalletAddressOptions): string
   /** Publishes any JSON document under a path. Returns its URL. */
   setDocument(path: string, document: unknown, status?: number): string
+  /** From now on closes the connection of every request for a path, without an answer. */
+  hangUp(path: string): void
   /** Stops publishing under a path. */
   remove(path: string): void
   /** Number of requests for a path. */
@@ -33,6 +35,8 @@ export interface ClientWallet {
 }
 
 interface Published {
+  /** Whether the connection is closed instead. */
+  readonly hangsUp?: boolean
   readonly status: number
   readonly body: string
   readonly cacheControl?: string | undefined
@@ -46,6 +50,10 @@ export async function startClientWallet(): Promise<ClientWallet> {
     const path = request.url ?? '/'
     counts.set(path, (counts.get(path) ?? 0) + 1)
     const found = documents.get(path) ?? { status: 404, body: '{}' }
+    if (found.hangsUp === true) {
+      request.socket.destroy()
+      return
+    }
     response.writeHead(found.status, {
       'content-type': 'application/json',
       ...(found.cacheControl === undefined ? {} : { 'cache-control': found.cacheControl })
@@ -76,6 +84,9 @@ export async function startClientWallet(): Promise<ClientWallet> {
     setDocument(path, document, status = 200) {
       documents.set(path, { status, body: JSON.stringify(document) })
       return `${origin}${path}`
+    },
+    hangUp(path) {
+      documents.set(path, { status: 0, body: '', hangsUp: true })
     },
     remove(path) {
       documents.delete(path)

@@ -112,14 +112,14 @@ describe('what the auth server answers', () => {
       const answer = await request(`${auth.wallet.origin}/nobody`)
       expect(answer).toMatchObject(refusal(400, 'invalid_client'))
     })
-    it('when nothing listens there: the answer says where it looked', async () => {
+    it('when nothing listens at a stranger’s host: the answer says where it looked', async () => {
       const answer = await request('http://127.0.0.1:1/nobody')
       expect(answer).toMatchObject(refusal(400, 'invalid_client'))
       expect(answer.textAt('error.description')).toContain('from http://127.0.0.1:1/nobody/jwks.json')
     })
-    it('when its wallet address document cannot be fetched: the answer says where it looked', async () => {
+    it('when its wallet address document cannot be read: the answer says where it looked', async () => {
       const unreadable = auth.createClient('unreadable')
-      auth.wallet.setDocument('/unreadable', {}, 503)
+      auth.wallet.setDocument('/unreadable', {})
       const holder = auth.wallet.setWalletAddress('alice', { authServer: PUBLIC_URL })
       const answer = await unreadable.request('POST', PUBLIC_URL, {
         body: outgoingPaymentRequest(unreadable.walletAddress, holder)
@@ -143,6 +143,40 @@ describe('what the auth server answers', () => {
         }
       })
       expect(answer).toMatchObject(refusal(400, 'invalid_client'))
+    })
+  })
+
+  describe('while what the request needs cannot be fetched: 503, with the time to come again', () => {
+    const unavailable = async (client: TestClient, holder: string) => {
+      const answer = await client.request('POST', PUBLIC_URL, {
+        body: outgoingPaymentRequest(client.walletAddress, holder)
+      })
+      expect(answer).toMatchObject(refusal(503, 'request_denied'))
+      expect(answer.headers.get('retry-after')).toBe('3')
+      return answer.textAt('error.description')
+    }
+    const newHolder = (): string => auth.wallet.setWalletAddress('alice', { authServer: PUBLIC_URL })
+
+    it('when the host of the client’s keys says so', async () => {
+      const away = auth.createClient('keys-away')
+      auth.wallet.setDocument('/keys-away/jwks.json', {}, 502)
+      expect(await unavailable(away, newHolder())).toContain(`from ${away.walletAddress}/jwks.json now`)
+    })
+    it('when the host of its wallet address says so', async () => {
+      const away = auth.createClient('address-away')
+      auth.wallet.setDocument('/address-away', {}, 503)
+      expect(await unavailable(away, newHolder())).toContain(`from ${away.walletAddress} now`)
+    })
+    it('when its wallet address is not answered for, though its keys were', async () => {
+      const away = auth.createClient('address-silent')
+      auth.wallet.hangUp('/address-silent')
+      expect(await unavailable(away, newHolder())).toContain(`from ${away.walletAddress} now`)
+    })
+    it('when the host of the account holder’s wallet address says so', async () => {
+      const holder = auth.wallet.setDocument('/holder-away', {}, 503)
+      expect(await unavailable(shop, holder)).toBe(
+        `access_token.access[0].identifier: ${holder} cannot be fetched now`
+      )
     })
   })
 

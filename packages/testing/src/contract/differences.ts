@@ -108,7 +108,7 @@ export const DECIDED_CODES: readonly DecidedCode[] = [
     code: 'invalid_client',
     statuses: [400],
     operations: ['POST /token/{id}'],
-    reason: "the client's keys cannot be fetched: the same answer as for continuing and revoking"
+    reason: 'the client has no keys any more: the same answer as for continuing and revoking'
   },
   {
     code: 'invalid_request',

@@ -39,6 +39,7 @@ export function createDomainPorts(
     httpClient: rateLimits === undefined ? fetching : limitFetches(fetching, rateLimits),
     clock,
     logger,
+    ownOrigins: config.WALLET_ADDRESS_ORIGINS ?? [],
     lifetimeMaxSeconds: config.CLIENT_KEYS_CACHE_SECONDS,
     staleKeysSeconds: config.CLIENT_KEYS_STALE_SECONDS,
     countKeyLookup: counters.countKeyLookup

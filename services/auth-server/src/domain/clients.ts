@@ -1,6 +1,6 @@
 import type { ClientKey } from '@open-payments-server/http-signatures'
 import { CommonRefusal } from '@open-payments-server/value-types/refusals'
-import { RequestRefused } from './errors.js'
+import { hostUnavailable, RequestRefused, unresolvedClient } from './errors.js'
 
 /** A public key of a client, as it is given to others. */
 export type PublicKey = Pick<ClientKey, 'kid' | 'x'>
@@ -42,6 +42,45 @@ export class DocumentUnavailable extends Error {
 /** The host says that there is no such document. */
 export class DocumentGone extends DocumentUnavailable {
   override readonly name = 'DocumentGone'
+}
+
+/** The host says that it cannot answer now, or does not answer: nobody can tell what it publishes. */
+export class HostUnavailable extends DocumentUnavailable {
+  override readonly name = 'HostUnavailable'
+  /**
+   * Whether whoever named the host may be told: it said so itself, or is this provider's. That any other host does not answer
+   * looks like a host that may not be asked. Otherwise strangers could find out which names this network knows.
+   */
+  readonly mayBeTold: boolean
+
+  constructor(
+    message: string,
+    { mayBeTold, cause }: { readonly mayBeTold: boolean; readonly cause: unknown }
+  ) {
+    super(message, { cause })
+    this.mayBeTold = mayBeTold
+  }
+}
+
+/**
+ * The refusal of a client for which a document of its own could not be fetched: `unresolved-client`, or `host-unavailable` while
+ * nobody can tell.
+ *
+ * @param document names it in a sentence
+ * @param isProven whether it is certain that its host published keys of the client
+ */
+export function cannotResolve(
+  {
+    document,
+    url,
+    isProven
+  }: { readonly document: string; readonly url: string; readonly isProven: boolean },
+  error: DocumentUnavailable
+): Error {
+  const problem = `${document} cannot be fetched from ${url}`
+  return error instanceof HostUnavailable && (isProven || error.mayBeTold)
+    ? hostUnavailable(`${problem} now`, error)
+    : unresolvedClient(problem, error)
 }
 
 /** When a request may come again that needed a document while too many fetches were running, in seconds. */

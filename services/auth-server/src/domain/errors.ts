@@ -43,6 +43,8 @@ export type RefusedBecause =
   | 'unknown-decider'
   /** The keys of the issuer of an ID token cannot be had. */
   | 'issuer-unavailable'
+  /** Nobody can tell now what a host publishes. */
+  | 'host-unavailable'
   /** Too many fetches are running, or one document was fetched too often. */
   | 'directory-busy'
 
@@ -130,6 +132,14 @@ export function issuerUnavailable(cause: unknown): Error {
     retryAfterSeconds: ISSUER_RETRY_SECONDS,
     cause
   })
+}
+
+/** How long a failed fetch is remembered, and so when a request that needed it may come again, in seconds. */
+export const HOST_RETRY_SECONDS = 3
+
+/** Nobody can tell now what a host publishes: the same request may succeed in a moment. */
+export function hostUnavailable(problem: string, cause: unknown): Error {
+  return refusal('host-unavailable', problem, { retryAfterSeconds: HOST_RETRY_SECONDS, cause })
 }
 
 /** There is nothing to finish, and no client to notify. */

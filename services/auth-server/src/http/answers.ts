@@ -47,6 +47,7 @@ export const ANSWERS: Readonly<Record<RefusedBecause, readonly [status: number, 
   'unknown-reader': [401, 'invalid_request'],
   'unknown-decider': [401, 'invalid_interaction'],
   'issuer-unavailable': [503, UNAVAILABLE_CODE],
+  'host-unavailable': [503, UNAVAILABLE_CODE],
   'directory-busy': [503, UNAVAILABLE_CODE],
   'too-many-requests': [429, 'too_many_attempts']
 }

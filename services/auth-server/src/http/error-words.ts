@@ -88,6 +88,11 @@ export const ERROR_WORDS: Readonly<Record<RefusedBecause, ErrorWords>> = {
       'The issuer of the ID token cannot be asked for its keys, so nothing is accepted. `details.idToken` says so.',
     advice: 'Repeat the request after the seconds in `Retry-After`, as long as the ID token is fresh.'
   },
+  'host-unavailable': {
+    meaning:
+      'The host of a document that is needed, such as the keys of the client, cannot answer now. The description says which.',
+    advice: 'Repeat the request, with a new signature, after the seconds in `Retry-After`.'
+  },
   'directory-busy': {
     meaning: 'Too many published documents are being fetched, or one was fetched too often.',
     advice: 'Repeat the request after the seconds in `Retry-After`.'

@@ -24,6 +24,26 @@ export const KEY_GUARDS: readonly Mutation[] = [
     }
   },
   {
+    guard: 'a client whose keys cannot be fetched now is told to come again',
+    file: 'services/auth-server/src/domain/clients.ts',
+    text: 'return error instanceof HostUnavailable && (isProven || error.mayBeTold)',
+    broken: 'return error instanceof HostUnavailable && error.mayBeTold && !isProven',
+    test: {
+      file: 'services/auth-server/src/features/authorize-holder/changed-keys.test.ts',
+      title: 'is told 503 when another key than those is needed'
+    }
+  },
+  {
+    guard: 'a stranger is not told that a host does not answer',
+    file: 'services/auth-server/src/modules/clients/client-directory.ts',
+    text: 'mayBeTold: saysSo || isOwn',
+    broken: 'mayBeTold: saysSo || isOwn || true',
+    test: {
+      file: 'services/auth-server/test/decisions-table.test.ts',
+      title: 'when nothing listens at a stranger’s host: the answer says where it looked'
+    }
+  },
+  {
     guard: 'a wrong token never causes a key fetch',
     file: 'services/auth-server/src/features/authorize-holder/holder-authorizer.ts',
     text: 'isRight ? found?.holder : undefined',

@@ -14,13 +14,14 @@ import type { Clock } from '@open-payments-server/value-types/clock'
 import type { ClientAuthenticator, CountVerified } from '../authentication.js'
 import {
   type BoundClient,
+  cannotResolve,
   type ClientDirectory,
   DocumentUnavailable,
   findHolderKey,
   keysUrlOf,
   type PublicKey
 } from '../../domain/clients.js'
-import { invalidSignature, unresolvedClient } from '../../domain/errors.js'
+import { invalidSignature } from '../../domain/errors.js'
 
 /** What authenticating clients needs. */
 export interface ClientAuthenticatorDependencies extends NonceDependencies {
@@ -76,10 +77,8 @@ async function findCurrentKey(
     return await findHolderKey(holder, keyId, directory)
   } catch (error) {
     if (!(error instanceof DocumentUnavailable) || holder.walletAddress === undefined) throw error
-    throw unresolvedClient(
-      `the client's keys cannot be fetched from ${keysUrlOf(holder.walletAddress)}`,
-      error
-    )
+    const url = keysUrlOf(holder.walletAddress)
+    throw cannotResolve({ document: "the client's keys", url, isProven: true }, error)
   }
 }
 

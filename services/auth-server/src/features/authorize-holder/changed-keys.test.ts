@@ -86,22 +86,31 @@ describe('a client that changes its keys', () => {
 
   describe('while its keys cannot be fetched', () => {
     const unresolved = { status: 400, body: { error: { code: 'invalid_client' } } }
+    const unavailable = { status: 503, body: { error: { code: 'request_denied' } } }
 
     it('continues its grants with the keys that are kept, for the time that is configured', async () => {
       auth.wallet.setDocument(`/${nameOf(shop)}/jwks.json`, {}, 503)
       auth.clock.advanceSeconds(CACHE_SECONDS + STALE_SECONDS - 1)
       expect((await continueGrant(shop, grant)).status).toBe(200)
       auth.clock.advanceSeconds(FAILURE_SECONDS)
-      expect(await continueGrant(shop, grant)).toMatchObject(unresolved)
+      const answer = await continueGrant(shop, grant)
+      expect(answer).toMatchObject(unavailable)
+      expect(answer.headers.get('retry-after')).toBe(String(FAILURE_SECONDS))
       publish(shop.key)
       auth.clock.advanceSeconds(FAILURE_SECONDS)
       expect((await continueGrant(shop, grant)).status).toBe(200)
     })
 
-    it('is told 400 invalid_client when another key than those is needed', async () => {
+    it('is told 503 when another key than those is needed', async () => {
       auth.wallet.setDocument(`/${nameOf(shop)}/jwks.json`, {}, 503)
       auth.clock.advanceSeconds(CACHE_SECONDS)
-      expect(await continueGrant(auth.signWith(newKey), grant)).toMatchObject(unresolved)
+      expect(await continueGrant(auth.signWith(newKey), grant)).toMatchObject(unavailable)
+    })
+
+    it('is told 503 when its host does not answer at all, because it once published its keys', async () => {
+      auth.wallet.hangUp(`/${nameOf(shop)}/jwks.json`)
+      auth.clock.advanceSeconds(CACHE_SECONDS + STALE_SECONDS)
+      expect(await continueGrant(shop, grant)).toMatchObject(unavailable)
     })
 
     it.each(['continues a grant', 'rotates a token', 'revokes a token'])(
@@ -118,7 +127,7 @@ describe('a client that changes its keys', () => {
                 issued.textAt('access_token.manage'),
                 { accessToken: issued.textAt('access_token.value') }
               )
-        expect(answer).toMatchObject(unresolved)
+        expect(answer).toMatchObject(unavailable)
         expect(answer.textAt('error.description')).toContain(`from ${shop.walletAddress}/jwks.json`)
       }
     )

@@ -4,9 +4,10 @@ import {
   type ClientDirectory,
   DirectoryBusy,
   DocumentUnavailable,
+  HostUnavailable,
   type WalletAddressDocument
 } from '../../domain/clients.js'
-import { invalidField } from '../../domain/errors.js'
+import { hostUnavailable, invalidField } from '../../domain/errors.js'
 import type { SubjectRequest } from '../../domain/grants.js'
 import { isLoopback, isSameEndpoint, normalizeWalletAddress } from '../../domain/urls.js'
 import type { GrantRequest } from './request.js'
@@ -118,19 +119,24 @@ const STRANGE_IDENTIFIER_LENGTH_MAX = 256
  * looked up, because a stranger can invent addresses there too.
  *
  * @param ownOrigins origins of this provider's own wallet addresses
- * @throws Refusal `invalid-field` naming it; {@link DirectoryBusy}
+ * @throws Refusal `invalid-field` naming it; `host-unavailable`; {@link DirectoryBusy}
  */
 export async function checkIdentifiers(
   request: Pick<GrantRequest, 'client' | 'access' | 'subject'>,
   ownOrigins: readonly string[],
   directory: Pick<ClientDirectory, 'getWalletAddress' | 'getReceiverAsset'>
 ): Promise<void> {
-  const isHosted = async (url: string, find: (url: string) => Promise<unknown>): Promise<boolean> => {
+  const isHosted = async (
+    field: string,
+    url: string,
+    find: (url: string) => Promise<unknown>
+  ): Promise<boolean> => {
     if (!ownOrigins.includes(new URL(url).origin)) return false
     try {
       await find(url)
       return true
     } catch (error) {
+      if (error instanceof HostUnavailable) throw unavailable(field, url, error)
       if (error instanceof DocumentUnavailable) return false
       throw error
     }
@@ -140,7 +146,11 @@ export async function checkIdentifiers(
     url: string | undefined,
     find: (url: string) => Promise<unknown>
   ): Promise<void> => {
-    if (url === undefined || url.length <= STRANGE_IDENTIFIER_LENGTH_MAX || (await isHosted(url, find)))
+    if (
+      url === undefined ||
+      url.length <= STRANGE_IDENTIFIER_LENGTH_MAX ||
+      (await isHosted(field, url, find))
+    )
       return
     const most = String(STRANGE_IDENTIFIER_LENGTH_MAX)
     throw invalidField(field, `expected at most ${most} characters unless it is hosted here`)
@@ -183,9 +193,14 @@ async function findWalletAddress(
   try {
     return await directory.getWalletAddress(identifier)
   } catch (error) {
+    if (error instanceof HostUnavailable && error.mayBeTold) throw unavailable(field, identifier, error)
     if (error instanceof DocumentUnavailable) throw invalidField(field, 'unknown wallet address')
     throw error
   }
+}
+
+function unavailable(field: string, url: string, error: HostUnavailable): Error {
+  return hostUnavailable(`${field}: ${url} cannot be fetched now`, error)
 }
 
 function checkDebitAsset(item: AccessItem, walletAddress: WalletAddressDocument, field: string): void {

@@ -5,6 +5,7 @@ import { type ConfiguredInteraction, needsInteraction } from '../../domain/acces
 import type { ClientAuthenticator } from '../authentication.js'
 import {
   type BoundClient,
+  cannotResolve,
   type ClientDirectory,
   DocumentUnavailable,
   keysUrlOf
@@ -55,7 +56,7 @@ export interface ReceivedGrantRequest {
 /**
  * Decides a grant request (RFC 9635 §2).
  *
- * @throws Refusal `unresolved-client`, `invalid-signature`, `client-frozen`, or `invalid-field` naming it
+ * @throws Refusal `unresolved-client`, `invalid-signature`, `client-frozen`, or `invalid-field` naming it; `host-unavailable`
  */
 export async function requestGrant(
   { grantRequest: request, signature }: ReceivedGrantRequest,
@@ -92,10 +93,8 @@ async function findKey(
   } catch (error) {
     if (!(error instanceof DocumentUnavailable)) throw error
     counters.countAuthenticationFailure('client')
-    throw unresolvedClient(
-      `the client's keys cannot be fetched from ${keysUrlOf(client.walletAddress)}`,
-      error
-    )
+    const url = keysUrlOf(client.walletAddress)
+    throw cannotResolve({ document: "the client's keys", url, isProven: false }, error)
   }
   const problem = 'the client publishes no key with the keyid of the signature'
   counters.countAuthenticationFailure('key')
@@ -126,7 +125,10 @@ async function findClientName(
   } catch (error) {
     if (!(error instanceof DocumentUnavailable)) throw error
     counters.countAuthenticationFailure('client')
-    throw unresolvedClient(`the client's wallet address cannot be fetched from ${walletAddress}`, error)
+    throw cannotResolve(
+      { document: "the client's wallet address", url: walletAddress, isProven: true },
+      error
+    )
   }
 }
 

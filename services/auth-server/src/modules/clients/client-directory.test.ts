@@ -5,12 +5,14 @@ import {
   type ClientDirectory,
   DirectoryBusy,
   DocumentGone,
-  DocumentUnavailable
+  DocumentUnavailable,
+  HostUnavailable
 } from '../../domain/clients.js'
 import { type ClientDirectoryOptions, createClientDirectory } from './client-directory.js'
 import { KEYS_MAX } from './documents.js'
 
 const SHOP = 'https://wallet.test/shop'
+const OWN = 'https://own.test'
 const first = createTestKey('first')
 const second = createTestKey('second')
 
@@ -35,6 +37,7 @@ describe('the client directory', () => {
     createClientDirectory({
       clock,
       logger: { warn: (...line: readonly unknown[]) => void warned.push(line) },
+      ownOrigins: [OWN],
       lifetimeMaxSeconds: 60,
       patienceMs: 1,
       httpClient: {
@@ -137,6 +140,49 @@ describe('the client directory', () => {
     expect(fetched).toHaveLength(1)
     clock.advanceSeconds(3)
     expect(await directory.findKey(SHOP, 'first')).toBeDefined()
+  })
+
+  it.each([
+    [
+      { reason: 'status', status: 500 },
+      { stranger: true, own: true }
+    ],
+    [
+      { reason: 'status', status: 503 },
+      { stranger: true, own: true }
+    ],
+    [
+      { reason: 'status', status: 429 },
+      { stranger: true, own: true }
+    ],
+    [{ reason: 'timeout' }, { stranger: false, own: true }],
+    [{ reason: 'network' }, { stranger: false, own: true }]
+  ] as const)('knows that a host cannot answer now, and who may be told: %j', async (failure, mayBeTold) => {
+    fail(failure)
+    const told = async (client: string) => {
+      const error: unknown = await directory.findKey(client, 'first').catch((thrown: unknown) => thrown)
+      expect(error).toBeInstanceOf(HostUnavailable)
+      return (error as HostUnavailable).mayBeTold
+    }
+    expect({ stranger: await told(SHOP), own: await told(`${OWN}/shop`) }).toEqual(mayBeTold)
+  })
+
+  it.each([
+    { reason: 'status', status: 302 },
+    { reason: 'status', status: 403 },
+    { reason: 'status', status: 404 },
+    { reason: 'content-type', status: 200 },
+    { reason: 'malformed' },
+    { reason: 'too-large' },
+    { reason: 'address' },
+    { reason: 'url' }
+  ] as const)('knows that there is no such document: %j', async (failure) => {
+    fail(failure)
+    for (const client of [SHOP, `${OWN}/shop`]) {
+      const error: unknown = await directory.findKey(client, 'first').catch((thrown: unknown) => thrown)
+      expect(error).toBeInstanceOf(DocumentUnavailable)
+      expect(error).not.toBeInstanceOf(HostUnavailable)
+    }
   })
 
   it('keeps good keys when looking for an unknown one fails', async () => {

@@ -1,4 +1,8 @@
-import { OutgoingRequestError, type SafeHttpClient } from '@open-payments-server/http-client'
+import {
+  OutgoingRequestError,
+  type OutgoingRequestErrorReason,
+  type SafeHttpClient
+} from '@open-payments-server/http-client'
 import type { Logger } from '@open-payments-server/runtime'
 import type { Clock } from '@open-payments-server/value-types/clock'
 import type { Asset } from '@open-payments-server/value-types/amounts'
@@ -7,10 +11,12 @@ import {
   DirectoryBusy,
   DocumentGone,
   DocumentUnavailable,
+  HostUnavailable,
   keysUrlOf,
   type WalletAddressDocument
 } from '../../domain/clients.js'
 import type { KeyLookupCounter } from '../../domain/counters.js'
+import { HOST_RETRY_SECONDS } from '../../domain/errors.js'
 import { DocumentCache, type Fetched } from './document-cache.js'
 import { type ClientKeys, readKeys, readReceiverAsset, readWalletAddress } from './documents.js'
 
@@ -22,12 +28,14 @@ const CHARACTERS_MAX = { keySets: 30_000_000, walletAddresses: 12_500_000, recei
 const RECEIVER_LIFETIME_SECONDS = 3_600
 /** Minimum time that a document is cached: `no-store` must not make every request of a client a fetch. */
 const LIFETIME_MIN_SECONDS = 5
-/** How long a failed fetch is remembered. */
-const FAILURE_LIFETIME_SECONDS = 3
 /** How long a host may take to answer before an older document is used instead, in milliseconds. */
 const PATIENCE_MS = 1_000
 /** Statuses that say that there is no such document, rather than that the host cannot answer. */
-const GONE = new Set<number | undefined>([404, 410])
+const GONE = new Set([404, 410])
+/** Statuses below 500 by which a host says that it cannot answer now. */
+const BUSY = new Set([408, 429])
+/** Reasons of failures without an answer that leave open whether there is such a document. */
+const UNANSWERED = new Set<OutgoingRequestErrorReason>(['timeout', 'network'])
 /** Minimum time between fetches for a client that signs with a key it does not publish. */
 const UNKNOWN_KEY_REFETCH_SECONDS = 5
 
@@ -36,6 +44,8 @@ export interface ClientDirectoryOptions {
   readonly httpClient: Pick<SafeHttpClient, 'getJson' | 'vouchFor'>
   readonly clock: Clock
   readonly logger: Pick<Logger, 'warn'>
+  /** Origins of this provider's own wallet addresses. */
+  readonly ownOrigins: readonly string[]
   /** Maximum time that a document is cached; `Cache-Control` can shorten it. */
   readonly lifetimeMaxSeconds: number
   /** How much longer a client's keys are used while their host does not answer. */
@@ -47,13 +57,14 @@ export interface ClientDirectoryOptions {
 
 /** Looks up wallet address documents and keys over HTTP, and caches them for a while. */
 export function createClientDirectory(options: ClientDirectoryOptions): ClientDirectory {
-  const { httpClient, clock } = options
+  const { httpClient, clock, ownOrigins } = options
+  const from = { httpClient, ownOrigins }
   const limits = {
     clock,
     entriesMax: DOCUMENTS_MAX,
     lifetimeMinSeconds: LIFETIME_MIN_SECONDS,
     lifetimeMaxSeconds: options.lifetimeMaxSeconds,
-    failureLifetimeSeconds: FAILURE_LIFETIME_SECONDS,
+    failureLifetimeSeconds: HOST_RETRY_SECONDS,
     patienceMs: options.patienceMs ?? PATIENCE_MS,
     onStale(url: string, error: unknown) {
       options.logger.warn({ err: error, url }, 'a document cannot be fetched again')
@@ -65,14 +76,14 @@ export function createClientDirectory(options: ClientDirectoryOptions): ClientDi
     measure: measureKeys,
     staleSeconds: options.staleKeysSeconds,
     onLookup: options.countKeyLookup,
-    fetch: (url) => fetchDocument(httpClient, url, readKeys)
+    fetch: (url) => fetchDocument(from, url, readKeys)
   })
   const walletAddresses = new DocumentCache<WalletAddressDocument>({
     ...limits,
     charactersMax: CHARACTERS_MAX.walletAddresses,
     measure: measureTexts,
     staleSeconds: 0,
-    fetch: (url) => fetchDocument(httpClient, url, readWalletAddress)
+    fetch: (url) => fetchDocument(from, url, readWalletAddress)
   })
   const receiverAssets = new DocumentCache<Asset>({
     ...limits,
@@ -81,7 +92,7 @@ export function createClientDirectory(options: ClientDirectoryOptions): ClientDi
     lifetimeMinSeconds: RECEIVER_LIFETIME_SECONDS,
     lifetimeMaxSeconds: RECEIVER_LIFETIME_SECONDS,
     staleSeconds: 0,
-    fetch: (url) => fetchDocument(httpClient, url, readReceiverAsset)
+    fetch: (url) => fetchDocument(from, url, readReceiverAsset)
   })
 
   return {
@@ -119,7 +130,7 @@ function measureTexts(document: object): number {
 }
 
 async function fetchDocument<Document>(
-  httpClient: Pick<SafeHttpClient, 'getJson'>,
+  { httpClient, ownOrigins }: Pick<ClientDirectoryOptions, 'httpClient' | 'ownOrigins'>,
   url: string,
   read: (body: unknown) => Document | undefined
 ): Promise<Fetched<Document>> {
@@ -129,12 +140,19 @@ async function fetchDocument<Document>(
     if (document === undefined) throw new DocumentUnavailable('the document is not what it should be')
     return { document, maxAgeSeconds }
   } catch (error) {
-    throw error instanceof OutgoingRequestError ? failureOf(error) : error
+    if (!(error instanceof OutgoingRequestError)) throw error
+    throw failureOf(error, ownOrigins.includes(new URL(url).origin))
   }
 }
 
-function failureOf(error: OutgoingRequestError): Error {
-  if (error.reason === 'busy') return new DirectoryBusy(error)
-  const Unavailable = GONE.has(error.status) ? DocumentGone : DocumentUnavailable
-  return new Unavailable('the document cannot be fetched', { cause: error })
+function failureOf(error: OutgoingRequestError, isOwn: boolean): Error {
+  const { reason, status = 0 } = error
+  if (reason === 'busy') return new DirectoryBusy(error)
+  const problem = 'the document cannot be fetched'
+  const saysSo = reason === 'status' && (status >= 500 || BUSY.has(status))
+  if (saysSo || UNANSWERED.has(reason)) {
+    return new HostUnavailable(problem, { mayBeTold: saysSo || isOwn, cause: error })
+  }
+  const Unavailable = GONE.has(status) ? DocumentGone : DocumentUnavailable
+  return new Unavailable(problem, { cause: error })
 }
