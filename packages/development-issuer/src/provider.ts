@@ -95,7 +95,7 @@ function features(): Configuration['features'] {
  */
 const fetchFromLoopback: NonNullable<Configuration['fetch']> = (url, options) =>
   // eslint-disable-next-line no-restricted-properties -- because only URLs of the developer's own clients are fetched
-  globalThis.fetch(url, { ...options, dispatcher: undefined } as RequestInit)
+  globalThis.fetch(url, { ...options, dispatcher: undefined })
 
 /** Cookies ignore ports: issuers beside each other would overwrite each other's. */
 function cookieNames(url: string): Record<'session' | 'interaction' | 'resume', string> {
