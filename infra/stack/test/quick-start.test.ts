@@ -39,7 +39,7 @@ afterAll(async () => {
   await rm(directory, { recursive: true, force: true })
 })
 
-/** Ten consecutive free ports, and ten more for a second provider: between where other tests look for one and the ephemeral range. */
+/** Consecutive free ports, and as many for a second provider: between where other tests look for one and the ephemeral range. */
 async function freePortBase(): Promise<string> {
   for (;;) {
     const base = String(randomInt(30_000, 32_600))
@@ -98,12 +98,13 @@ describe('the ports', () => {
     ['6000', 'Port 6000 (for the auth server)'],
     ['5995', "Port 6000 (for the resource server's gRPC)"],
     ['5059', 'Port 5060 (for the resource server)'],
-    ['10072', "Port 10080 (for the resource server's metrics)"]
+    ['10072', "Port 10080 (for the resource server's metrics)"],
+    ['5050', 'Port 5060 (for the issuer, where people sign in)']
   ])('do not begin at %s, as browsers refuse one of them', (base, named) => {
     expect(() => readSettings({ STACK_PORT_BASE: base })).toThrow(named)
   })
 
-  it('begin where browsers allow all ten', () => {
+  it('begin where browsers allow all of them', () => {
     for (const base of ['4000', '5000', '6001', '10081']) {
       expect(readSettings({ STACK_PORT_BASE: base }).ports.authHttp).toBe(Number(base))
     }
@@ -138,6 +139,15 @@ describe('npm start', () => {
         client: { ...client, walletAddress: `${resourceServer}/shop` },
         otherClient: { ...client, walletAddress: `${resourceServer}/market` },
         identityProvider: { api: `http://localhost:${String(base + 3)}`, secret: expect.any(String) },
+        signIn: {
+          issuer: `http://localhost:${String(base + 10)}`,
+          users: Object.fromEntries(
+            ['alice', 'bob', 'carol', 'operator'].map((username) => [
+              username,
+              { username, password: expect.stringMatching(/^.{11}$/) }
+            ])
+          )
+        },
         peering: { ilpEndpoint: `http://localhost:${String(base + 9)}/`, ilpAddress: 'test.wallet' }
       })
     },
@@ -172,7 +182,9 @@ describe('npm start', () => {
     }
     const { secret } = first.identityProvider
     for (const name of await readdir(join(directory, 'logs'))) {
-      expect(await readFile(join(directory, 'logs', name), 'utf8')).not.toContain(secret)
+      const log = await readFile(join(directory, 'logs', name), 'utf8')
+      for (const { password } of Object.values(first.signIn.users)) expect(log).not.toContain(password)
+      expect(log).not.toContain(secret)
     }
   })
 
@@ -256,11 +268,11 @@ describe('npm start', () => {
       const accounts = run('packages/operator-cli/dist/main.js', ['account', 'list', '--json', ...targets])
       expect(await accounts.ended).toBe(0)
       expect(JSON.parse(accounts.said())).toMatchObject([
-        { name: 'alice', balance: { value: '99998000' } },
-        { name: 'bob', balance: { value: '2000' } },
-        { name: 'carol' },
-        { name: 'market' },
-        { name: 'shop' }
+        { name: 'alice', balance: { value: '99998000' }, holder: { issuer: first.signIn.issuer } },
+        { name: 'bob', balance: { value: '2000' }, holder: { issuer: first.signIn.issuer } },
+        { name: 'carol', holder: { issuer: first.signIn.issuer } },
+        { name: 'market', holder: null },
+        { name: 'shop', holder: null }
       ])
     },
     START_TIMEOUT_MS
@@ -388,6 +400,7 @@ describe('npm start with two providers', () => {
         authServer: `http://localhost:${String(Number(portBase) + 50)}/`,
         resourceServer: secondResourceServer,
         walletAddresses: { dora: `${secondResourceServer}/dora`, evan: `${secondResourceServer}/evan` },
+        signIn: { issuer: `http://localhost:${String(Number(portBase) + 60)}` },
         peering: { ilpEndpoint: `http://localhost:${String(Number(portBase) + 59)}/` }
       })
 

@@ -8,12 +8,20 @@ import pc from 'picocolors'
 import { createConsentPage } from '../consent-page/app.js'
 import { createIdentityProvider } from '../consent-page/identity-provider.js'
 import { openDatabases } from './databases.js'
+import { issuer, setHolders, signInOf } from './issuer.js'
 import { type PeeredProvider, peerProviders } from './peering.js'
 import { assertPortsFree } from './ports.js'
 import { Progress } from './progress.js'
 import { claimStack, findRunningStack, releaseStack } from './running-stack.js'
 import { ensureSecrets, type StackSecrets } from './secrets.js'
-import { FIRST_SEEDS, SECOND_SEEDS, type SeededWallets, seedWallets } from './seed.js'
+import {
+  FIRST_HOLDERS,
+  FIRST_SEEDS,
+  SECOND_HOLDERS,
+  SECOND_SEEDS,
+  type SeededWallets,
+  seedWallets
+} from './seed.js'
 import { type ServiceOptions, ServiceProcess } from './service-process.js'
 import { authServer, resourceServer, type ServiceSurroundings } from './services.js'
 import {
@@ -37,6 +45,8 @@ interface Stack {
   readonly settings: StackSettings
   readonly paths: StackPaths
   readonly environment: Environment
+  /** Accounts whose holders sign in. */
+  readonly holders: readonly string[]
   readonly progress: Progress
   /** Aborted when the stack is asked to stop. */
   readonly signal: AbortSignal
@@ -77,6 +87,7 @@ export async function runStack(environment: Environment, parameters: readonly st
     const first = {
       ...parts,
       environment,
+      holders: FIRST_HOLDERS,
       settings: readSettings(environment),
       paths: stackPaths(environment)
     }
@@ -111,6 +122,7 @@ function secondOf(first: Stack): Stack {
   return {
     ...first,
     environment,
+    holders: SECOND_HOLDERS,
     settings: readSecondSettings(first.environment),
     paths: stackPaths(environment)
   }
@@ -147,11 +159,9 @@ async function start(first: Stack, second: Stack | undefined): Promise<void> {
   const secrets = await startProvider(first)
   const wallets = await seed(first, FIRST_SEEDS)
   if (second === undefined) {
-    await publish(first, {
-      ...addressesOf(first, secrets, wallets),
-      walletAddresses: wallets.walletAddresses
-    })
-    showSummary(first, [wallets])
+    const addresses = addressesOf(first, secrets, wallets)
+    await publish(first, { ...addresses, walletAddresses: wallets.walletAddresses })
+    showSummary(first, [{ ...addresses, ...wallets }])
     return
   }
   progress.say()
@@ -160,15 +170,17 @@ async function start(first: Stack, second: Stack | undefined): Promise<void> {
   const secondSecrets = await startProvider(second)
   const secondWallets = await seed(second, SECOND_SEEDS)
   await peer({ stack: first, secrets }, { stack: second, secrets: secondSecrets })
+  const addresses = addressesOf(first, secrets, wallets)
+  const secondAddresses = addressesOf(second, secondSecrets, secondWallets)
   await publish(first, {
-    ...addressesOf(first, secrets, wallets),
+    ...addresses,
     walletAddresses: wallets.walletAddresses,
-    secondProvider: {
-      ...addressesOf(second, secondSecrets, secondWallets),
-      walletAddresses: secondWallets.walletAddresses
-    }
+    secondProvider: { ...secondAddresses, walletAddresses: secondWallets.walletAddresses }
   })
-  showSummary(first, [wallets, secondWallets])
+  showSummary(first, [
+    { ...addresses, ...wallets },
+    { ...secondAddresses, ...secondWallets }
+  ])
 }
 
 /** Starts everything of a provider. */
@@ -233,13 +245,14 @@ async function migrate({ progress, signal, undo }: Stack, surroundings: ServiceS
 }
 
 async function startServices(stack: Stack, surroundings: ServiceSurroundings): Promise<void> {
-  const { settings, progress, signal, undo } = stack
+  const { settings, progress, signal, undo, paths, holders } = stack
   const launch = (options: ServiceOptions): ServiceProcess => {
     const service = new ServiceProcess({ ...options, append: true })
     undo.push(() => service.stop())
     stack.watch(service.ended.then(() => service.failure()))
     return service
   }
+  const signIn = launch(issuer({ settings, paths, secrets: surroundings.secrets, holders }))
   const auth = launch(authServer(surroundings))
   const resource = launch(resourceServer(surroundings))
   const { identityProviderUrl, resourceServerUrl } = settings
@@ -252,6 +265,11 @@ async function startServices(stack: Stack, surroundings: ServiceSurroundings): P
     'resource server',
     () => resource.ready(`${resourceServerUrl}/readyz`, signal),
     () => resourceServerUrl
+  )
+  await progress.step(
+    'issuer',
+    () => signIn.ready(`${settings.issuerUrl}/.well-known/openid-configuration`, signal),
+    () => settings.issuerUrl
   )
 }
 
@@ -280,7 +298,7 @@ async function startConsentPage({ settings, paths, undo }: Stack, secrets: Stack
 }
 
 async function seed<Name extends string>(
-  { settings, paths, progress }: Stack,
+  { settings, paths, progress, holders }: Stack,
   seeds: Parameters<typeof seedWallets<Name>>[2]
 ): Promise<Awaited<ReturnType<typeof seedWallets<Name>>>> {
   return progress.step(
@@ -288,7 +306,9 @@ async function seed<Name extends string>(
     async () => {
       const client = operatorOf(settings)
       try {
-        return await seedWallets<Name>(client, paths.keys, seeds)
+        const seeded = await seedWallets<Name>(client, paths.keys, seeds)
+        await setHolders(client, { settings, holders })
+        return seeded
       } finally {
         client.close()
       }
@@ -326,7 +346,7 @@ async function peer(
 
 /** What the file of the running stack says of a provider, its wallet addresses aside. */
 function addressesOf(
-  { settings }: Stack,
+  { settings, holders }: Stack,
   secrets: StackSecrets,
   { shop, market }: Pick<SeededWallets<never>, 'shop' | 'market'>
 ): StackProvider {
@@ -338,6 +358,7 @@ function addressesOf(
     client: shop,
     otherClient: market,
     identityProvider: { api: settings.identityProviderUrl, secret: secrets.identityProviderSecret },
+    signIn: signInOf({ settings, secrets, holders }),
     peering: settings.peering
   }
 }
@@ -349,7 +370,8 @@ async function publish({ paths, undo }: Stack, file: StackFile): Promise<void> {
 
 function showSummary(
   { progress }: Stack,
-  providers: readonly Pick<SeededWallets<string>, 'walletAddresses' | 'accounts'>[]
+  providers: readonly (Pick<SeededWallets<string>, 'walletAddresses' | 'accounts'> &
+    Pick<StackProvider, 'signIn'>)[]
 ): void {
   progress.say()
   progress.say(`${pc.green(pc.bold('Ready'))} ${pc.dim(`in ${progress.elapsed()}`)}`)
@@ -363,6 +385,7 @@ function showSummary(
     const balance = account === undefined ? '' : describeAmount(account.balance)
     progress.say(`  ${name.padEnd(8)} ${pc.cyan(url.padEnd(width))}  ${balance.padStart(16)}`)
   }
+  showSignIn(progress, providers)
   progress.say()
   progress.say(pc.bold('Try next') + pc.dim(', in another terminal'))
   const commands = [
@@ -382,6 +405,16 @@ function showSummary(
   )
   progress.say(pc.dim('Ctrl-C stops everything.'))
   progress.say()
+}
+
+/** For development, so that passwords may be shown. */
+function showSignIn(progress: Progress, providers: readonly Pick<StackProvider, 'signIn'>[]): void {
+  for (const { signIn } of providers) {
+    progress.say()
+    progress.say(pc.bold('Sign in') + pc.dim(` at ${signIn.issuer}`))
+    for (const { username, password } of Object.values(signIn.users))
+      progress.say(`  ${username.padEnd(8)} ${password}`)
+  }
 }
 
 function showFailure(progress: Progress, error: unknown): void {

@@ -11,7 +11,14 @@ const schema = z.object({
   resourceWebhookSecretKey: z.string().min(16),
   peerSecretKey: z.string().min(16),
   /** A JWK Set. */
-  providerKeys: z.string()
+  providerKeys: z.string(),
+  /** A JWK Set of one private key with a `kid`. */
+  ownershipKeys: z.string(),
+  /** Of the pages of account holders, and of the console, at the issuer. */
+  webHolderSecret: z.string().min(16),
+  webConsoleSecret: z.string().min(16),
+  /** From which the passwords of people are derived. */
+  passwordSeed: z.string().min(16)
 })
 
 /** The secrets of the stack's services. */
@@ -23,7 +30,8 @@ export async function ensureSecrets(file: string): Promise<StackSecrets> {
   const newSecret = (): string => randomBytes(SECRET_BYTES).toString('base64url')
   const generated = {
     ...Object.fromEntries(Object.keys(schema.shape).map((name) => [name, newSecret()])),
-    providerKeys: newProviderKeys()
+    providerKeys: newProviderKeys(),
+    ownershipKeys: newOwnershipKeys()
   }
   const secrets = schema.parse({ ...generated, ...kept })
   await writeFile(file, `${JSON.stringify(secrets, null, 2)}\n`, { mode: 0o600 })
@@ -34,6 +42,14 @@ export async function ensureSecrets(file: string): Promise<StackSecrets> {
 function newProviderKeys(): string {
   const { privateKey } = generateKeyPairSync('ed25519')
   return JSON.stringify({ keys: [privateKey.export({ format: 'jwk' })] })
+}
+
+/** The same, named as the auth server needs it. */
+function newOwnershipKeys(): string {
+  const { privateKey } = generateKeyPairSync('ed25519')
+  return JSON.stringify({
+    keys: [{ ...privateKey.export({ format: 'jwk' }), kid: 'ownership-1', alg: 'EdDSA' }]
+  })
 }
 
 async function readKept(file: string): Promise<object> {

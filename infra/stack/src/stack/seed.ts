@@ -41,6 +41,11 @@ export const SECOND_SEEDS: Readonly<Record<(typeof SECOND_WALLETS)[number], Seed
   ...CLIENTS
 }
 
+/** Whose wallets these are: people, who sign in. */
+export const FIRST_HOLDERS = ['alice', 'bob', 'carol'] as const
+/** The same at the second provider. */
+export const SECOND_HOLDERS = ['dora', 'evan'] as const
+
 /** 1,000,000.00 of an asset. */
 const DEPOSIT_VALUE = 100_000_000n
 /** More than a quick start has wallets. */

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { authServerSchema } from '@open-payments-server/auth-server/config'
 import { resourceServerSchema } from '@open-payments-server/resource-server/config'
 import type { Databases } from './databases.js'
+import { HOLDER_CLIENT } from './issuer.js'
 import type { StackSecrets } from './secrets.js'
 import type { ServiceOptions } from './service-process.js'
 import { type Environment, ROOT, type StackPaths, type StackSettings } from './settings.js'
@@ -45,6 +46,8 @@ export function authServer({
       IDENTITY_PROVIDER_HOST: LOOPBACK,
       IDENTITY_PROVIDER_PORT: String(ports.identityProvider),
       IDENTITY_PROVIDER_SECRET: secrets.identityProviderSecret,
+      CONSENT_ISSUERS: `${HOLDER_CLIENT}@${settings.issuerUrl}`,
+      OWNERSHIP_PUBLIC_KEYS: publicKeysOf(secrets.ownershipKeys),
       GRPC_HOST: LOOPBACK,
       GRPC_PORT: String(ports.authGrpc),
       GRPC_REFLECTION: 'true',
@@ -91,10 +94,17 @@ export function resourceServer({
       ILP_PORT: String(ports.peers),
       PEER_SECRET_KEY: secrets.peerSecretKey,
       PROVIDER_KEYS: secrets.providerKeys,
+      OWNERSHIP_KEYS: secrets.ownershipKeys,
       WEBHOOK_SECRET_KEY: secrets.resourceWebhookSecretKey,
       SHUTDOWN_GRACE_SECONDS: GRACE_SECONDS
     }
   }
+}
+
+/** @param keys a JWK Set of private keys */
+function publicKeysOf(keys: string): string {
+  const { keys: all } = JSON.parse(keys) as { readonly keys: readonly Readonly<Record<string, string>>[] }
+  return JSON.stringify({ keys: all.map(({ d: _private, ...shown }) => shown) })
 }
 
 function passedOn(environment: Environment, settings: readonly string[]): Record<string, string> {

@@ -20,6 +20,9 @@ export interface StackPorts {
   readonly authMetrics: number
   readonly resourceMetrics: number
   readonly peers: number
+  readonly issuer: number
+  readonly webHolder: number
+  readonly webConsole: number
 }
 
 /** What answers on each port, for people. */
@@ -33,7 +36,10 @@ export const PORT_PURPOSES: Readonly<Record<keyof StackPorts, string>> = {
   postgres: 'PostgreSQL',
   authMetrics: "the auth server's metrics",
   resourceMetrics: "the resource server's metrics",
-  peers: 'packets of other providers'
+  peers: 'packets of other providers',
+  issuer: 'the issuer, where people sign in',
+  webHolder: 'pages of account holders',
+  webConsole: 'the console of operators'
 }
 
 /** Ports from 1024 on that browsers and Node's `fetch` refuse to connect to (WHATWG Fetch, "bad port"). */
@@ -65,6 +71,8 @@ export interface StackSettings {
   readonly resourceServerUrl: string
   readonly consentPageUrl: string
   readonly identityProviderUrl: string
+  /** The OpenID issuer where people sign in: `iss` of its ID tokens. */
+  readonly issuerUrl: string
   readonly authGrpcTarget: string
   readonly resourceGrpcTarget: string
   /** Where other providers post packets, and the ILP address that they are for. */
@@ -78,6 +86,8 @@ export interface StackPaths {
   readonly postgres: string
   readonly logs: string
   readonly keys: string
+  /** Where the issuer keeps its own keys. */
+  readonly issuerKeys: string
   readonly secretsFile: string
   /** Addresses of the running stack, for other programs; exists only while it runs. */
   readonly stackFile: string
@@ -99,6 +109,7 @@ export function stackPaths(environment: Environment): StackPaths {
     postgres: join(directory, 'postgres'),
     logs: join(directory, 'logs'),
     keys: join(directory, 'keys'),
+    issuerKeys: join(directory, 'issuer'),
     secretsFile: join(directory, 'secrets.json'),
     stackFile: join(directory, 'stack.json'),
     processFile: join(directory, 'stack.pid')
@@ -127,7 +138,10 @@ export function readSettings(environment: Environment): StackSettings {
     postgres: base + 6,
     authMetrics: base + 7,
     resourceMetrics: base + 8,
-    peers: base + 9
+    peers: base + 9,
+    issuer: base + 10,
+    webHolder: base + 11,
+    webConsole: base + 12
   }
   assertNoneRefused(ports)
   const at = (port: number): string => `localhost:${String(port)}`
@@ -138,6 +152,7 @@ export function readSettings(environment: Environment): StackSettings {
     resourceServerUrl: `http://${at(ports.resourceHttp)}`,
     consentPageUrl: `http://${at(ports.consentPage)}/`,
     identityProviderUrl: `http://${at(ports.identityProvider)}`,
+    issuerUrl: `http://${at(ports.issuer)}`,
     authGrpcTarget: at(ports.authGrpc),
     resourceGrpcTarget: at(ports.resourceGrpc),
     peering: {

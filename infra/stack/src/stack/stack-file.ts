@@ -17,6 +17,11 @@ const provider = z.object({
   client,
   otherClient: client,
   identityProvider: z.object({ api: z.url(), secret: z.string() }),
+  /** Where people sign in, and as whom, for development. `operator` operates. */
+  signIn: z.object({
+    issuer: z.url(),
+    users: z.record(z.string(), z.object({ username: z.string(), password: z.string() }))
+  }),
   peering: z.object({ ilpEndpoint: z.url(), ilpAddress: z.string() })
 })
 

@@ -1,0 +1,137 @@
+import { inspect } from 'node:util'
+import { type AdapterFactory, type Configuration, Provider } from 'oidc-provider'
+import { type IssuerKeys, SIGNATURE_ALGORITHM } from './keys.js'
+import type { IssuerOptions, Person } from './options.js'
+import { noticePage, signOutPage } from './pages.js'
+
+/** `acr` of a sign-in by name and password. */
+export const PASSWORD_ACR = 'urn:open-payments:development:password'
+
+const SESSION_LIFETIME_SECONDS = 8 * 3_600
+const INTERACTION_LIFETIME_SECONDS = 3_600
+const TOKEN_LIFETIME_SECONDS = 600
+
+/** What a provider is made of. */
+export interface ProviderParts {
+  /** `iss`, with its port. */
+  readonly url: string
+  readonly options: IssuerOptions
+  readonly keys: IssuerKeys
+  /** Keeps what outlives this provider when keys are rotated. */
+  readonly adapter: AdapterFactory
+}
+
+/** Creates the OpenID Provider: authorization code with PKCE only. Whoever signed in is not asked for consent. */
+export function createProvider({ url, options, keys, adapter }: ProviderParts): Provider {
+  const provider = new Provider(url, {
+    adapter,
+    clients: options.clients.map(({ clientId, clientSecret, ...client }) => ({
+      client_id: clientId,
+      client_secret: clientSecret,
+      redirect_uris: client.redirectUris,
+      post_logout_redirect_uris: client.postLogoutRedirectUris,
+      ...(client.backchannelLogoutUri === undefined
+        ? {}
+        : { backchannel_logout_uri: client.backchannelLogoutUri })
+    })),
+    clientDefaults: { id_token_signed_response_alg: SIGNATURE_ALGORITHM },
+    enabledJWA: { idTokenSigningAlgValues: [SIGNATURE_ALGORITHM] },
+    jwks: { keys: [...keys.signing] },
+    cookies: { keys: [keys.cookie], names: cookieNames(url) },
+    responseTypes: ['code'],
+    pkce: { required: () => true },
+    acrValues: [PASSWORD_ACR],
+    scopes: ['openid', 'profile', 'email'],
+    claims: {
+      openid: ['sub', 'acr', 'amr', 'auth_time', 'roles'],
+      profile: ['name', 'preferred_username'],
+      email: ['email']
+    },
+    conformIdTokenClaims: false,
+    clientBasedCORS: () => false,
+    fetch: fetchFromLoopback,
+    interactions: { url: (_context, { uid }) => `/sign-in/${uid}` },
+    findAccount: (_context, sub) => accountOf(options.people, sub),
+    loadExistingGrant,
+    ttl: {
+      AccessToken: TOKEN_LIFETIME_SECONDS,
+      AuthorizationCode: 60,
+      IdToken: TOKEN_LIFETIME_SECONDS,
+      Interaction: INTERACTION_LIFETIME_SECONDS,
+      Session: SESSION_LIFETIME_SECONDS,
+      Grant: SESSION_LIFETIME_SECONDS
+    },
+    features: features(),
+    renderError: (context, { error, error_description: description }) => {
+      context.type = 'html'
+      context.body = noticePage('That did not work', `${error}: ${description ?? 'no more is known'}`)
+    }
+  })
+  // Errors that are nobody's fault but ours are answered in few words, and would be nowhere else.
+  provider.on('server_error', (_context, error) => {
+    process.stderr.write(`${inspect(error)}\n`)
+  })
+  return provider
+}
+
+function features(): Configuration['features'] {
+  return {
+    devInteractions: { enabled: false },
+    backchannelLogout: { enabled: true },
+    rpInitiatedLogout: {
+      logoutSource: (context, form) => {
+        context.body = signOutPage(form)
+      },
+      postLogoutSuccessSource: (context) => {
+        context.body = noticePage('Signed out', 'You can close this page.')
+      }
+    }
+  }
+}
+
+/**
+ * Tells clients that somebody has signed out. Where it can, the library refuses loopback by a dispatcher of its own; all of our
+ * clients are there.
+ */
+const fetchFromLoopback: NonNullable<Configuration['fetch']> = (url, options) =>
+  // eslint-disable-next-line no-restricted-properties -- because only URLs of the developer's own clients are fetched
+  globalThis.fetch(url, { ...options, dispatcher: undefined })
+
+/** Cookies ignore ports: issuers beside each other would overwrite each other's. */
+function cookieNames(url: string): Record<'session' | 'interaction' | 'resume', string> {
+  const { port } = new URL(url)
+  return {
+    session: `issuer_${port}_session`,
+    interaction: `issuer_${port}_interaction`,
+    resume: `issuer_${port}_resume`
+  }
+}
+
+const accountOf = (
+  people: readonly Person[],
+  sub: string
+): Awaited<ReturnType<NonNullable<Configuration['findAccount']>>> => {
+  const person = people.find((candidate) => candidate.sub === sub)
+  if (person === undefined) return undefined
+  const { username, name, email, roles } = person
+  return {
+    accountId: sub,
+    claims: () => ({
+      sub,
+      name,
+      preferred_username: username,
+      ...(email === undefined ? {} : { email }),
+      ...(roles === undefined ? {} : { roles })
+    })
+  }
+}
+
+/** The clients are the provider's own pages: nobody is asked whether they may know a name. */
+const loadExistingGrant: NonNullable<Configuration['loadExistingGrant']> = async (context) => {
+  const { client, session, provider } = context.oidc
+  if (client === undefined || session?.accountId === undefined) return undefined
+  const grant = new provider.Grant({ clientId: client.clientId, accountId: session.accountId })
+  grant.addOIDCScope('openid profile email')
+  await grant.save()
+  return grant
+}
