@@ -194,16 +194,17 @@ withBrowser('consent', () => {
       .join('; ')
     const other = await open(browser.context, (await ask()).redirect)
     const ofOther = await formOf(other)
-    for (const [changed, headers] of [
+    const variants: [Record<string, string>, Record<string, string>][] = [
       [{ token: 'x'.repeat(43) }, {}],
-      [{ token: ofOther.token }, {}],
+      [{ token: ofOther.token ?? '' }, {}],
       [{}, { 'sec-fetch-site': 'cross-site' }],
       [{}, { 'sec-fetch-site': 'same-site' }],
       [{}, { origin: 'https://evil.example' }],
       [{}, { cookie: '' }],
-      [{ hash: ofOther.hash }, {}],
+      [{ hash: ofOther.hash ?? '' }, {}],
       [{ 'amount-0': '24.00' }, {}]
-    ] as const) {
+    ]
+    for (const [changed, headers] of variants) {
       const answer = await post(
         '/consent',
         { ...fields, choice: 'allow', ...changed },

@@ -72,7 +72,11 @@ function Facts({ words }: { words: GrantWords }): JSX.Element {
           <dt>{label}</dt>
           <dd>
             <bdi>{value}</bdi>
-            {remark !== undefined && <small>{remark}</small>}
+            {remark !== undefined && (
+              <small>
+                <bdi>{remark}</bdi>
+              </small>
+            )}
           </dd>
         </div>
       ))}

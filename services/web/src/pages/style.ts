@@ -16,7 +16,7 @@ body { margin: 0; min-height: 100vh; display: flex; flex-direction: column; back
 .skip { position: absolute; left: 1rem; top: -4rem; padding: .5rem 1rem; background: var(--card); color: var(--text); }
 .skip:focus { top: .5rem; }
 header, footer, main { width: 100%; max-width: 36rem; margin: 0 auto; padding: 0 1rem; }
-header { display: flex; gap: .6rem; align-items: center; padding-top: .9rem; padding-bottom: .9rem; font-weight: 600; }
+header { display: flex; gap: .6rem; align-items: center; padding-top: .7rem; padding-bottom: .7rem; font-weight: 600; }
 header img { height: 1.75rem; width: auto; }
 header .mark { width: 1.1rem; height: 1.1rem; border-radius: .35rem; background: var(--brand); flex: none; }
 main { flex: 1; }
@@ -28,13 +28,16 @@ p { margin: 0 0 .75rem; }
 .warning { border: 1px solid var(--warning-line); border-left-width: .3rem; border-radius: .5rem; background: var(--warning-back); color: var(--warning);
   padding: .55rem .8rem; margin: .6rem 0; font-weight: 600; }
 .warning p { margin: 0; }
-dl { margin: .75rem 0 1rem; }
-dl div { display: grid; grid-template-columns: 7.5rem 1fr; gap: .1rem 1rem; padding: .45rem 0; border-top: 1px solid var(--line); }
+dl { margin: .6rem 0 .8rem; }
+dl div { display: grid; grid-template-columns: 6.75rem 1fr; gap: .1rem 1rem; padding: .4rem 0; border-top: 1px solid var(--line); }
 dt { color: var(--quiet); }
 dd { margin: 0; }
 dd small { display: block; color: var(--quiet); font-size: .85rem; }
-.actions { display: grid; gap: .6rem; margin: 1rem 0 0; }
-button, .button { display: block; width: 100%; min-height: 3rem; padding: .65rem 1rem; border: 2px solid var(--brand); border-radius: .7rem; font: inherit;
+.actions { display: grid; gap: .5rem; margin: 1rem 0 0; }
+/* What is decided stays in sight on a phone. */
+@media (max-width: 39.99rem) and (min-height: 40rem) { form.actions { position: sticky; bottom: 0; margin: .5rem -1.25rem 0; padding: .75rem 1.25rem;
+  background: var(--card); border-top: 1px solid var(--line); } html { scroll-padding-bottom: 10rem; } }
+button, .button { display: block; width: 100%; min-height: 2.9rem; padding: .6rem 1rem; border: 2px solid var(--brand); border-radius: .7rem; font: inherit;
   font-weight: 600; text-align: center; text-decoration: none; cursor: pointer; background: transparent; color: var(--text); overflow-wrap: anywhere; }
 button.primary, .button.primary { background: var(--brand); color: var(--on-brand); }
 button.link { display: inline; width: auto; min-height: 0; border: 0; padding: .25rem; color: inherit; text-decoration: underline; font-weight: 400; }

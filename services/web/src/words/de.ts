@@ -28,10 +28,8 @@ export const de: Messages = {
     from: 'Von',
     to: 'An',
     amount: 'Wie viel',
-    often: 'Wie oft',
     until: 'Bis',
     asks: 'Wer fragt',
-    claims: 'Nennt sich',
     also: 'Darf auch',
     decide: 'Entscheiden bis',
     learns: 'Erfährt'
@@ -40,8 +38,7 @@ export const de: Messages = {
   feesIncluded: (amount) => `höchstens ${amount}, Gebühren eingeschlossen`,
   payeeGets: (amount) => `der Empfänger erhält höchstens ${amount}; Sie zahlen, was das kostet`,
   noLimit: 'ohne Grenze',
-  onlyOnce: 'insgesamt, nicht noch einmal',
-  between: (start, end) => `einmal, vom ${start} bis zum ${end}`,
+  between: (start, end) => `${end}, ab ${start}, einmal`,
   withoutEnd: 'bis Sie es beenden',
   times: (count, end) => `${end}, insgesamt ${String(count)} Mal`,
   warnings: {
@@ -84,7 +81,7 @@ export const de: Messages = {
       times: 'Die Zahl muss mindestens 1 sein, und höchstens so groß wie verlangt.',
       nothing: 'Wenn Sie alles weglassen, lehnen Sie bitte ab.'
     },
-    nameIsClaimed: 'jeder kann jeden Namen wählen'
+    claims: (name) => `nennt sich „${name}“; jeder kann jeden Namen wählen`
   },
   layout: {
     signedInAs: (name) => `Angemeldet als ${name}`,

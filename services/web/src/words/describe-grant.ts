@@ -1,3 +1,4 @@
+import type { AmountWire } from '@open-payments-server/value-types/amounts'
 import {
   intervalBounds,
   lastIntervalEnd,
@@ -40,10 +41,11 @@ export function describeGrant(grant: AskedGrant, items: readonly AskedItem[], sp
   const [first, ...others] = paying
   const name = presentableName(grant.clientName)
   const facts: Fact[] = [
-    { label: messages.facts.asks, value: client },
-    ...(name === ''
-      ? []
-      : [{ label: messages.facts.claims, value: `“${name}”`, remark: messages.consent.nameIsClaimed }]),
+    {
+      label: messages.facts.asks,
+      value: client,
+      ...(name === '' ? {} : { remark: messages.consent.claims(name) })
+    },
     { label: messages.facts.from, value: addressOf(grant.walletAddress) },
     ...(first === undefined ? [] : payingFacts(first, speech)),
     ...others.flatMap((item) => [
@@ -108,11 +110,16 @@ function amountWithPeriod(
 ): string {
   const limiting = limitingAmount(item)
   if (limiting === undefined) return ''
-  const amount = formats.amount(limiting.amount)
-  const { interval } = item.limits ?? {}
-  if (interval === undefined) return amount
-  const parsed = parseRepeatingInterval(interval)
-  return parsed.count === 1 ? amount : `${amount} ${periodWords(parsed, { messages, formats })}`
+  return inPeriod(formats.amount(limiting.amount), item.limits?.interval, { messages, formats })
+}
+
+function inPeriod(
+  amount: string,
+  interval: string | undefined,
+  speech: Pick<Speech, 'messages' | 'formats'>
+): string {
+  const parsed = interval === undefined ? undefined : parseRepeatingInterval(interval)
+  return parsed === undefined || parsed.count === 1 ? amount : `${amount} ${periodWords(parsed, speech)}`
 }
 
 function payingFacts(item: AskedItem, speech: Speech): Fact[] {
@@ -124,38 +131,30 @@ function payingFacts(item: AskedItem, speech: Speech): Fact[] {
       value: receiver === undefined ? messages.anyone : addressOf(receiver)
     },
     { label: messages.facts.amount, value: amountFact(item, speech) },
-    ...(interval === undefined
-      ? [{ label: messages.facts.often, value: messages.onlyOnce }]
-      : intervalFacts(parseRepeatingInterval(interval), speech))
+    ...(interval === undefined ? [] : [untilFact(parseRepeatingInterval(interval), speech)])
   ]
 }
 
-function amountFact(item: AskedItem, { messages, formats }: Speech): string {
-  const { debitAmount, receiveAmount } = item.limits ?? {}
+function amountFact(item: AskedItem, speech: Speech): string {
+  const { messages, formats } = speech
+  const { debitAmount, receiveAmount, interval } = item.limits ?? {}
+  const withPeriod = (amount: AmountWire): string => inPeriod(formats.amount(amount), interval, speech)
   const parts = [
-    ...(debitAmount === undefined ? [] : [messages.feesIncluded(formats.amount(debitAmount))]),
-    ...(receiveAmount === undefined ? [] : [messages.payeeGets(formats.amount(receiveAmount))])
+    ...(debitAmount === undefined ? [] : [messages.feesIncluded(withPeriod(debitAmount))]),
+    ...(receiveAmount === undefined ? [] : [messages.payeeGets(withPeriod(receiveAmount))])
   ]
   return parts.length === 0 ? messages.noLimit : formats.list(parts)
 }
 
-function intervalFacts(interval: RepeatingInterval, speech: Speech): Fact[] {
-  const { messages, formats } = speech
+function untilFact(interval: RepeatingInterval, { messages, formats }: Speech): Fact {
+  const label = messages.facts.until
   if (interval.count === 1) {
     const { startMs, endMs } = intervalBounds(interval, 0n)
-    return [
-      { label: messages.facts.often, value: messages.between(formats.date(startMs), formats.date(endMs)) }
-    ]
+    return { label, value: messages.between(formats.date(startMs), formats.date(endMs)) }
   }
   const endMs = lastIntervalEnd(interval)
   const end = endMs === undefined ? messages.withoutEnd : formats.date(endMs)
-  return [
-    { label: messages.facts.often, value: periodWords(interval, speech) },
-    {
-      label: messages.facts.until,
-      value: interval.count === undefined ? end : messages.times(interval.count, end)
-    }
-  ]
+  return { label, value: interval.count === undefined ? end : messages.times(interval.count, end) }
 }
 
 /** `a month`, `every 3 months`. */
@@ -192,19 +191,24 @@ function warningsOf(item: AskedItem, { messages }: Speech): string[] {
   ]
 }
 
-/** What else it may do, with each wallet that is named. */
+/** What else it may do: a fact for each wallet that is named. */
 function alsoFacts(items: readonly AskedItem[], grant: AskedGrant, speech: Speech): Fact[] {
-  const { messages } = speech
-  return items.flatMap((item) =>
-    item.actions
-      .filter((action) => !(item.type === 'outgoing-payment' && action === 'create'))
-      .map((action) => {
-        const value = actionWords(item, action, speech)
-        if (item.identifier === grant.walletAddress) return { label: messages.facts.also, value }
-        const remark = item.identifier === undefined ? messages.anyWallet : addressOf(item.identifier)
-        return { label: messages.facts.also, value, remark }
-      })
-  )
+  const { messages, formats } = speech
+  const byWallet = new Map<string | undefined, string[]>()
+  for (const item of items) {
+    const others = item.actions.filter((action) => !(item.type === 'outgoing-payment' && action === 'create'))
+    const words = others.map((action) => actionWords(item, action, speech))
+    byWallet.set(item.identifier, [...(byWallet.get(item.identifier) ?? []), ...words])
+  }
+  return [...byWallet]
+    .filter(([, words]) => words.length > 0)
+    .map(([wallet, words]) => ({
+      label: messages.facts.also,
+      value: formats.list([...new Set(words)]),
+      ...(wallet === grant.walletAddress
+        ? {}
+        : { remark: wallet === undefined ? messages.anyWallet : addressOf(wallet) })
+    }))
 }
 
 function actionWords({ type }: AskedItem, action: string, { messages }: Speech): string {

@@ -28,10 +28,8 @@ export const en: Messages = {
     from: 'From',
     to: 'To',
     amount: 'How much',
-    often: 'How often',
     until: 'Until',
     asks: 'Asked by',
-    claims: 'Calls itself',
     also: 'It may also',
     decide: 'Decide by',
     learns: 'It learns'
@@ -40,8 +38,7 @@ export const en: Messages = {
   feesIncluded: (amount) => `at most ${amount}, fees included`,
   payeeGets: (amount) => `the payee gets at most ${amount}; you pay what it costs to deliver that`,
   noLimit: 'no limit',
-  onlyOnce: 'in total, not again',
-  between: (start, end) => `once, from ${start} to ${end}`,
+  between: (start, end) => `${end}, from ${start}, once`,
   withoutEnd: 'until you stop it',
   times: (count, end) => `${end}, ${String(count)} times in all`,
   warnings: {
@@ -83,7 +80,7 @@ export const en: Messages = {
       times: 'The number must be at least 1, and at most what was asked for.',
       nothing: 'If you leave out everything, decline instead.'
     },
-    nameIsClaimed: 'anyone can choose any name'
+    claims: (name) => `calls itself “${name}”; anyone can choose any name`
   },
   layout: {
     signedInAs: (name) => `Signed in as ${name}`,

@@ -27,10 +27,8 @@ export interface Messages {
     readonly from: string
     readonly to: string
     readonly amount: string
-    readonly often: string
     readonly until: string
     readonly asks: string
-    readonly claims: string
     readonly also: string
     readonly decide: string
     readonly learns: string
@@ -39,7 +37,6 @@ export interface Messages {
   readonly feesIncluded: (amount: string) => string
   readonly payeeGets: (amount: string) => string
   readonly noLimit: string
-  readonly onlyOnce: string
   readonly between: (start: string, end: string) => string
   readonly withoutEnd: string
   readonly times: (count: number, end: string) => string
@@ -62,7 +59,7 @@ export interface Messages {
     readonly isLess: string
     readonly undo: string
     readonly problems: Readonly<Record<'amount' | 'times' | 'nothing', string>>
-    readonly nameIsClaimed: string
+    readonly claims: (name: string) => string
   }
   readonly layout: {
     readonly signedInAs: (name: string) => string
