@@ -62,7 +62,9 @@ export async function openResources(context: Context, overrides: WebOverrides) {
   })
   lifecycle.add({
     name: 'HTTP clients',
-    stop: async () => void (await Promise.all([json.close(), post.close()]))
+    stop: async () => {
+      await Promise.all([json.close(), post.close()])
+    }
   })
   const holders = connectResourceServer({
     target: config.RESOURCE_GRPC_TARGET,

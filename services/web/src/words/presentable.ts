@@ -7,7 +7,7 @@ const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cn}]+/gu
 /** A name that somebody chose, on one line and not too long, and without signs that would change the text around it. */
 export function presentableName(name: string): string {
   const seen = name.replace(UNSEEN, ' ').replace(/\s+/g, ' ').trim()
-  const characters = [...seen]
+  const characters = Array.from(seen)
   return characters.length <= LENGTH_MAX ? seen : `${characters.slice(0, LENGTH_MAX - 1).join('')}…`
 }
 

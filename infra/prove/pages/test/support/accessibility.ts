@@ -11,7 +11,7 @@ export async function findViolations(page: Page): Promise<string[]> {
   await cdp.send('Page.setBypassCSP', { enabled: true })
   await page.reload()
   await page.addScriptTag({ path: AXE })
-  const results = (await page.evaluate('axe.run()')) as AxeResults
+  const results = await page.evaluate<AxeResults>('axe.run()')
   await cdp.send('Page.setBypassCSP', { enabled: false })
   return results.violations.flatMap(({ id, nodes }) =>
     nodes.map(({ target }) => `${id}: ${target.join(' ')}`)
