@@ -219,7 +219,7 @@ module.exports = {
     enhancedResolveOptions: {
       exportsFields: ['exports'],
       conditionNames: ['open-payments-source', 'import', 'node', 'require', 'default', 'types'],
-      extensions: ['.ts', '.js', '.mjs', '.cjs', '.json']
+      extensions: ['.ts', '.tsx', '.js', '.mjs', '.cjs', '.json']
     }
   }
 }

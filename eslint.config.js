@@ -143,7 +143,7 @@ export default typescript.config(
   },
   { files: ['**/*.config.ts'], extends: [typescript.configs.strict] },
   {
-    files: ['**/*.ts'],
+    files: ['**/*.{ts,tsx}'],
     ignores: ['**/*.config.ts'],
     extends: [typescript.configs.strictTypeChecked],
     languageOptions: {
@@ -173,12 +173,12 @@ export default typescript.config(
     }
   },
   {
-    files: ['services/*/src/**/*.ts', 'packages/*/src/**/*.ts'],
+    files: ['services/*/src/**/*.{ts,tsx}', 'packages/*/src/**/*.ts'],
     ignores: [...tests, 'packages/operator-cli/**'],
     rules: { 'no-console': 'error' }
   },
   {
-    files: ['services/*/src/**/*.ts', 'packages/*/src/**/*.ts'],
+    files: ['services/*/src/**/*.{ts,tsx}', 'packages/*/src/**/*.ts'],
     ignores: tests,
     rules: {
       'no-restricted-syntax': [
@@ -194,7 +194,7 @@ export default typescript.config(
     }
   },
   {
-    files: ['services/**/*.ts', 'packages/**/*.ts'],
+    files: ['services/**/*.{ts,tsx}', 'packages/**/*.ts'],
     ignores: knowsPg,
     rules: { '@typescript-eslint/no-restricted-imports': ['error', { paths: [withoutPg] }] }
   },
@@ -238,7 +238,7 @@ export default typescript.config(
     }
   },
   {
-    files: ['services/*/src/**/*.ts', 'packages/*/src/**/*.ts'],
+    files: ['services/*/src/**/*.{ts,tsx}', 'packages/*/src/**/*.ts'],
     // gRPC, whose addresses are the operator's, runs over HTTP/2.
     ignores: [...tests, 'packages/http-client/**', 'packages/grpc-transport/**'],
     rules: {

@@ -16,10 +16,10 @@ export default {
   testEnvironment: '<rootDir>/infra/prove/jest/contract-environment.mjs',
   // Workspace packages resolve to their sources, so that tests need no build. Jest adds import or require itself.
   testEnvironmentOptions: { customExportConditions: ['open-payments-source', 'node', 'node-addons'] },
-  extensionsToTreatAsEsm: ['.ts'],
+  extensionsToTreatAsEsm: ['.ts', '.tsx'],
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
   transform: {
-    '^.+\\.ts$': ['@swc/jest', { ...compilerOptions, sourceMaps: 'inline' }]
+    '^.+\\.tsx?$': ['@swc/jest', { ...compilerOptions, sourceMaps: 'inline' }]
   },
   globalSetup: '<rootDir>/infra/prove/jest/global-setup.mjs',
   globalTeardown: '<rootDir>/infra/prove/jest/global-teardown.mjs',

@@ -9,8 +9,12 @@ export const compilerOptions = {
   module: { type: 'es6' },
   jsc: {
     target: 'es2023',
-    parser: { syntax: 'typescript', decorators: false },
-    transform: { verbatimModuleSyntax: true }
+    parser: { syntax: 'typescript', tsx: true, decorators: false },
+    // Templates of pages.
+    transform: {
+      verbatimModuleSyntax: true,
+      react: { runtime: 'automatic', importSource: 'preact', development: false }
+    }
   }
 }
 
@@ -21,7 +25,7 @@ export const compilerOptions = {
  * @param {string} folder the package's folder
  */
 export async function compile(folder) {
-  const sources = (await filesOf(join(folder, 'src'))).filter((path) => /(?<!\.test)\.ts$/.test(path))
+  const sources = (await filesOf(join(folder, 'src'))).filter((path) => /(?<!\.test)\.tsx?$/.test(path))
   const written = await Promise.all(sources.map((path) => compileFile(folder, path)))
   const expected = new Set(written.flatMap((path) => [path, `${path}.map`]))
   const stale = (await filesOf(join(folder, 'dist'))).filter((path) => !expected.has(path))
@@ -30,7 +34,7 @@ export async function compile(folder) {
 
 /** @returns the file it wrote */
 async function compileFile(folder, source) {
-  const target = join(folder, 'dist', relative(join(folder, 'src'), source)).replace(/\.ts$/, '.js')
+  const target = join(folder, 'dist', relative(join(folder, 'src'), source)).replace(/\.tsx?$/, '.js')
   const { code, map } = await transformFile(source, {
     ...compilerOptions,
     sourceMaps: true,

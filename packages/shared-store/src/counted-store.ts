@@ -21,6 +21,7 @@ export function countErrors(store: SharedStore, count: StoreErrorCounter): Share
   }
   return {
     markOnce: (...asked) => counted('mark', store.markOnce(...asked)),
+    wasMarked: (...asked) => counted('mark', store.wasMarked(...asked)),
     publish: (...asked) => counted('publish', store.publish(...asked)),
     subscribe: (...asked) => counted('subscribe', store.subscribe(...asked)),
     check: (...asked) => store.check(...asked),

@@ -1,4 +1,5 @@
 import {
+  assertKey,
   assertMarkable,
   isRemembered,
   SharedStoreUnavailable,
@@ -36,6 +37,11 @@ export function createInProcessStore(clock: () => number = Date.now): SharedStor
       assertMarkable(key, lifetimeSeconds)
       assertOpen()
       return marks.add(key, lifetimeSeconds * 1_000) && isRemembered(createdSeconds, epochMs)
+    },
+    async wasMarked(key, createdSeconds) {
+      assertKey(key)
+      assertOpen()
+      return marks.has(key) || !isRemembered(createdSeconds, epochMs)
     },
     async publish(channel, message) {
       assertOpen()
@@ -99,6 +105,12 @@ class ExpiringMarks {
 
   constructor(clock: () => number) {
     this.#clock = clock
+  }
+
+  /** Whether the key is marked. */
+  has(key: string): boolean {
+    const expiry = this.#expiries.get(key)
+    return expiry !== undefined && expiry > this.#clock()
   }
 
   /** True when the key was not marked. */

@@ -30,11 +30,16 @@ const REPLICA_SHARE = 0.5
  * ahead is known to be here; otherwise it may have started anew with an old copy.
  *
  * KEYS: the epoch, the history, and the mark, if any. ARGV: present, how far ahead after a loss, and after a promotion, and the
- * lifetime of the mark; all in milliseconds. Returns whether the key was marked now (1) or before (0), the epoch, and whether the
- * server tells its history (1).
+ * lifetime of the mark, 0 to set none and only look; all in milliseconds. Returns whether the key was not marked before (1) or was (0),
+ * the epoch, and whether the server tells its history (1).
  */
 const MARK_ONCE = `
-local marked = KEYS[3] and redis.call('set', KEYS[3], '1', 'PX', ARGV[4], 'NX')
+local marked
+if KEYS[3] and ARGV[4] == '0' then
+  marked = redis.call('exists', KEYS[3]) == 0
+else
+  marked = KEYS[3] and redis.call('set', KEYS[3], '1', 'PX', ARGV[4], 'NX')
+end
 local epoch = tonumber(redis.call('get', KEYS[1]) or '')
 local written = redis.call('get', KEYS[2])
 local info = redis.pcall('info', 'replication')
@@ -108,9 +113,24 @@ export class RedisMarks {
 
   /** @throws SharedStoreUnavailable */
   async markOnce(key: string, lifetimeSeconds: number, createdSeconds: number | undefined): Promise<boolean> {
+    return this.#mark(key, lifetimeSeconds, createdSeconds)
+  }
+
+  /**
+   * Whether a key was marked, or may have been: marks from the time of its creation may be lost.
+   *
+   * @throws SharedStoreUnavailable
+   */
+  async wasMarked(key: string, createdSeconds: number): Promise<boolean> {
+    return !(await this.#mark(key, 0, createdSeconds))
+  }
+
+  /** Marks a key, or only looks, for a lifetime of 0. True when it was not marked, and no mark of it can be lost. */
+  async #mark(key: string, lifetimeSeconds: number, createdSeconds: number | undefined): Promise<boolean> {
     const nowMs = this.#clock()
     const isSingle = this.#options.place.topology === 'single'
-    const isAhead = createdSeconds !== undefined && createdSeconds * MS_PER_SECOND > nowMs
+    const isAhead =
+      lifetimeSeconds > 0 && createdSeconds !== undefined && createdSeconds * MS_PER_SECOND > nowMs
     const marking = this.#markingOf(tagOf(key, this.#options.place.topology), nowMs, key, lifetimeSeconds)
     const [marked, epochMs, tellsHistory] = await (isAhead && !isSingle
       ? this.#markOnReplica(marking)

@@ -5,7 +5,7 @@ import { type RedisClient, RedisClients } from './redis-clients.js'
 import { RedisConnection, type RedisStoreOptions } from './redis-connection.js'
 import { RedisMarks } from './redis-marks.js'
 import { RedisSubscriber } from './redis-subscriber.js'
-import { assertMarkable, type SharedStore } from './shared-store.js'
+import { assertKey, assertMarkable, type SharedStore } from './shared-store.js'
 
 /** Pause before a message is sent again, in milliseconds. */
 const PUBLISH_AGAIN_MS = 100
@@ -31,6 +31,10 @@ export function createRedisStore(options: RedisStoreOptions): SharedStore {
     async markOnce(key, lifetimeSeconds, createdSeconds) {
       assertMarkable(key, lifetimeSeconds)
       return marks.markOnce(key, lifetimeSeconds, createdSeconds)
+    },
+    async wasMarked(key, createdSeconds) {
+      assertKey(key)
+      return marks.wasMarked(key, createdSeconds)
     },
     async publish(channel, message, patienceMs = 0) {
       const bytes = Buffer.from(message.buffer, message.byteOffset, message.byteLength)

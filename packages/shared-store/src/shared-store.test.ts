@@ -269,6 +269,21 @@ function contract(create: () => StoreUnderTest): void {
     await expect(other.markOnce(randomUUID(), 10)).resolves.toBe(true)
   })
 
+  it('tells all replicas whether a key was marked, and marks nothing by that', async () => {
+    const key = randomUUID()
+    const nowSeconds = Math.floor(Date.now() / 1_000) + 10_000
+    await expect(one.wasMarked(key, nowSeconds)).resolves.toBe(false)
+    await expect(other.markOnce(key, 1)).resolves.toBe(true)
+    await expect(one.wasMarked(key, nowSeconds)).resolves.toBe(true)
+    await expect(one.wasMarked(randomUUID(), nowSeconds)).resolves.toBe(false)
+    await underTest.advance(1_200)
+    await expect(other.wasMarked(key, nowSeconds)).resolves.toBe(false)
+  })
+
+  it('counts as marked what was created before marks may have been lost', async () => {
+    await expect(one.wasMarked(randomUUID(), 1)).resolves.toBe(true)
+  })
+
   it('gives the mark to one of a hundred racing callers', async () => {
     const key = randomUUID()
     const answers = await Promise.all(

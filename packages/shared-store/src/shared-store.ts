@@ -17,6 +17,17 @@ export interface SharedStore {
   markOnce(key: string, lifetimeSeconds: number, createdSeconds?: number): Promise<boolean>
 
   /**
+   * Whether a key was marked, within the lifetime of its mark.
+   *
+   * @param key at most {@link keyLengthMax} characters
+   * @param createdSeconds when the thing that the key stands for was created, in whole seconds since 1970. If the store has
+   *   lost its marks since then, it cannot tell that this was never marked, and returns true
+   * @throws SharedStoreUnavailable when it cannot tell
+   * @throws RangeError for a key that is too long
+   */
+  wasMarked(key: string, createdSeconds: number): Promise<boolean>
+
+  /**
    * Sends a message to the current subscribers of a channel.
    *
    * @param patienceMs how long to try again where another server may take the place of a lost one; then the message may arrive
@@ -68,10 +79,15 @@ export const keyLengthMax = 1_024
 
 /** Refuses what no implementation accepts. */
 export function assertMarkable(key: string, lifetimeSeconds: number): void {
-  if (key.length > keyLengthMax) throw new RangeError(`a key is at most ${String(keyLengthMax)} characters`)
+  assertKey(key)
   if (!(lifetimeSeconds > 0 && Number.isFinite(lifetimeSeconds))) {
     throw new RangeError('a lifetime is a number of seconds greater than zero')
   }
+}
+
+/** Refuses keys that no implementation accepts. */
+export function assertKey(key: string): void {
+  if (key.length > keyLengthMax) throw new RangeError(`a key is at most ${String(keyLengthMax)} characters`)
 }
 
 /**

@@ -1,6 +1,7 @@
 import { authServerSchema } from '@open-payments-server/auth-server/config'
 import { resourceServerSchema } from '@open-payments-server/resource-server/config'
 import { describeSettings, type SettingDescription } from '@open-payments-server/runtime/configuration'
+import { webSchema } from '@open-payments-server/web/config'
 
 /** A setting, without what its value must look like. */
 type DocumentedSetting = Omit<SettingDescription, 'pattern'>
@@ -39,6 +40,7 @@ export function configurationReference(): string {
     '',
     ...section('auth-server', describeSettings(authServerSchema)),
     ...section('resource-server', describeSettings(resourceServerSchema)),
+    ...section('web', describeSettings(webSchema)),
     ...section('Quick start', STACK_SETTINGS),
     'The quick start passes on every setting of the services that it does not set itself, such as `LOG_LEVEL`,',
     '`REDIS_URL`, `EXCHANGE_RATES` and `FEES`. It serves metrics on the last two of its ports: 4007 for the auth server',

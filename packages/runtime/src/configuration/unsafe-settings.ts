@@ -8,9 +8,11 @@ import { findRedisContradictions, isRedisPlain } from './unsafe-redis.js'
 export interface GuardedSettings extends RedisSettings {
   readonly ENVIRONMENT: 'production' | 'development'
   readonly REPLICA_COUNT: number
-  readonly DATABASE_URL: Secret
+  /** Absent for a service without a database. */
+  readonly DATABASE_URL?: Secret | undefined
   readonly DATABASE_DURABILITY?: string | undefined
-  readonly GRPC_REFLECTION: boolean
+  /** Absent for a service without a gRPC listener. */
+  readonly GRPC_REFLECTION?: boolean | undefined
   readonly RATE_LIMITS?: boolean | undefined
   readonly TRUSTED_PROXIES?: number | readonly string[] | undefined
 }
@@ -42,12 +44,12 @@ export function findUnsafeSettings<Name extends string>(
     }
   }
   problems.push(...findPlainStores(config))
-  if (config.DATABASE_DURABILITY === undefined) {
+  if (config.DATABASE_URL !== undefined && config.DATABASE_DURABILITY === undefined) {
     problems.push(
       'DATABASE_DURABILITY: must be set in production: synchronous, platform, or accept-loss where payments may be lost with the database'
     )
   }
-  if (config.GRPC_REFLECTION) problems.push('GRPC_REFLECTION: must be false in production')
+  if (config.GRPC_REFLECTION === true) problems.push('GRPC_REFLECTION: must be false in production')
   if (config.RATE_LIMITS !== false && config.TRUSTED_PROXIES === undefined) {
     problems.push(
       'TRUSTED_PROXIES: must be set in production: the networks of the proxies in front, or 0 where there are none. Else all requests through a proxy would be limited as if they came from one address'
@@ -57,7 +59,7 @@ export function findUnsafeSettings<Name extends string>(
 }
 
 function findPlainStores(config: GuardedSettings): string[] {
-  const databases = (splitDatabaseUrl(config.DATABASE_URL.reveal()) ?? []).map((url) => new URL(url))
+  const databases = (splitDatabaseUrl(config.DATABASE_URL?.reveal() ?? '') ?? []).map((url) => new URL(url))
   const isPlain = databases.some(
     ({ hostname, searchParams }) => !isThisMachine(hostname) && searchParams.get('sslmode') !== 'verify-full'
   )

@@ -1,0 +1,94 @@
+import { generateKeyPairSync, randomBytes, randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { startSystem, type System } from '@open-payments-server/acceptance'
+import { findFreePorts } from '@open-payments-server/local-services'
+import { createLogger } from '@open-payments-server/runtime'
+import { RunningTestClock } from '@open-payments-server/testing'
+import { composeWeb, loadConfig, type RunningWeb } from '@open-payments-server/web'
+import { startTestIssuer } from './issuer.js'
+
+/** Both services, the pages, an issuer, and a client's site. */
+export interface Setting {
+  readonly system: System
+  readonly web: RunningWeb
+  readonly issuer: string
+  /** Origin of the pages of account holders. */
+  readonly pages: string
+  readonly console: string
+  /** A page of the client where consent ends. */
+  readonly callback: string
+  /** Lines of the log of the pages. */
+  readonly log: readonly string[]
+  stop(): Promise<void>
+}
+
+/** Starts everything; alice holds the account `alice`, and consent must be proved. */
+export async function startSetting(settings: Readonly<Record<string, string>> = {}): Promise<Setting> {
+  const [issuerPort = 0, pagesPort = 0, consolePort = 0, callbackPort = 0] = await findFreePorts(4)
+  const originOf = (port: number): string => `http://localhost:${String(port)}`
+  const [pages, console, callback] = [pagesPort, consolePort, callbackPort].map(originOf) as [
+    string,
+    string,
+    string
+  ]
+  const secrets = [randomBytes(24).toString('hex'), randomBytes(24).toString('hex')] as const
+  const issuer = await startTestIssuer(issuerPort, [
+    { id: 'consent-page', secret: secrets[0], origin: pages },
+    { id: 'console', secret: secrets[1], origin: console }
+  ])
+  const client = createServer((_request, response) =>
+    response.end('<title>back</title><h1>back at the shop</h1>')
+  )
+  client.listen(callbackPort, 'localhost')
+  await once(client, 'listening')
+  const kid = randomUUID()
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519')
+  const system = await startSystem({
+    clock: new RunningTestClock(),
+    auth: {
+      CONSENT_PAGE_URL: `${pages}/consent`,
+      CONSENT_PROOF: 'required',
+      CONSENT_ISSUERS: `consent-page@${issuer.issuer}`,
+      OWNERSHIP_PUBLIC_KEYS: JSON.stringify({
+        keys: [{ kid, alg: 'EdDSA', ...publicKey.export({ format: 'jwk' }) }]
+      }),
+      INTERACTION_FINISH_CODE_REQUIRED: 'true'
+    },
+    resource: { OWNERSHIP_KEYS: JSON.stringify({ keys: [{ kid, ...privateKey.export({ format: 'jwk' }) }] }) }
+  })
+  const log: string[] = []
+  const config = loadConfig({
+    ENVIRONMENT: 'development',
+    HTTP_HOST: 'localhost',
+    HTTP_PORT: String(pagesPort),
+    PUBLIC_URL: pages,
+    CONSOLE_HOST: 'localhost',
+    CONSOLE_PORT: String(consolePort),
+    CONSOLE_URL: console,
+    ISSUER: issuer.issuer,
+    CLIENT_ID: 'consent-page',
+    CLIENT_SECRET: secrets[0],
+    CONSOLE_CLIENT_ID: 'console',
+    CONSOLE_CLIENT_SECRET: secrets[1],
+    SESSION_KEY: randomBytes(24).toString('hex'),
+    AUTH_API_URL: system.identityProviderUrl(),
+    IDENTITY_PROVIDER_SECRET: system.identityProviderSecret,
+    RESOURCE_GRPC_TARGET: `127.0.0.1:${String(system.runningResourceServers[0]?.grpcPort)}`,
+    PROVIDER_NAME: 'Example Wallet',
+    ...settings
+  })
+  const destination = { write: (line: string) => void log.push(line) }
+  const logger = createLogger({ service: 'web', level: 'info', destination })
+  const web = await composeWeb(config, { logger, clock: system.clock })
+  return {
+    ...{ system, web, issuer: issuer.issuer, pages, console, callback, log },
+    async stop() {
+      await web.stop()
+      await system.stop()
+      await issuer.stop()
+      client.close()
+      client.closeAllConnections()
+    }
+  }
+}

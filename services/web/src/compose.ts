@@ -1,0 +1,129 @@
+import { type RunningHttpServer, startHttpServer } from '@open-payments-server/http-server'
+import {
+  createLogger,
+  Lifecycle,
+  Listeners,
+  readVersion,
+  type RunningService,
+  systemClock,
+  systemRandom
+} from '@open-payments-server/runtime'
+import { Readiness } from '@open-payments-server/service-kit/health'
+import { Metrics, publishTransports, serveMetrics } from '@open-payments-server/service-kit/metrics'
+import type { Context, WebOverrides } from './compose/context.js'
+import { openResources, type Resources } from './compose/resources.js'
+import { createConsoleRoutes, createHolderRoutes } from './compose/routes.js'
+import { createConsoleSite, createHolderSite } from './compose/sites.js'
+import type { WebConfig } from './config.js'
+import { createPagesApp } from './http/pages-app.js'
+import { refuseUnsafeStart } from './refuse-unsafe-start.js'
+
+export type { WebOverrides } from './compose/context.js'
+
+/** The pages, running. */
+export interface RunningWeb extends RunningService {
+  /** Port of the pages of account holders. */
+  readonly httpPort: number
+  /** Port of the console; undefined when there is none. */
+  readonly consolePort: number | undefined
+  /** Port of the metrics listener; undefined when there is none. */
+  readonly metricsPort: number | undefined
+}
+
+const MANIFEST = new URL('../package.json', import.meta.url)
+
+/**
+ * Starts the pages: the only place where their parts are wired together, each kind in its file of `compose/`.
+ *
+ * @throws ConfigurationError for settings that are unsafe together; any error of a part that cannot start, after the parts
+ *   already started were stopped
+ */
+export async function composeWeb(config: WebConfig, overrides: WebOverrides = {}): Promise<RunningWeb> {
+  const logger = overrides.logger ?? createLogger({ service: 'web', level: config.LOG_LEVEL })
+  refuseUnsafeStart(config)
+  const { clock = systemClock, random = systemRandom } = overrides
+  const context = { config, logger, lifecycle: new Lifecycle(logger), clock, random }
+  try {
+    return await start(context, await openResources(context, overrides))
+  } catch (error) {
+    await context.lifecycle.stop()
+    throw error
+  }
+}
+
+async function start(context: Context, resources: Resources): Promise<RunningWeb> {
+  const { config, logger, lifecycle } = context
+  const metrics = new Metrics(context)
+  const metricsPort = await serveMetrics(metrics, context)
+  const transports =
+    metricsPort === undefined
+      ? undefined
+      : publishTransports(metrics, { listeners: ['pages', 'console'], version: readVersion(MANIFEST) })
+  const readiness = createReadiness(context, resources)
+  const listeners = new Listeners({
+    delayMs: config.SHUTDOWN_DELAY_SECONDS * 1_000,
+    graceMs: config.SHUTDOWN_GRACE_SECONDS * 1_000
+  })
+  lifecycle.add(listeners)
+  const shared = {
+    logger,
+    trustedProxies: config.TRUSTED_PROXIES,
+    allowHttp: config.ENVIRONMENT === 'development'
+  }
+  const listen = async (
+    listener: 'pages' | 'console',
+    options: Pick<Parameters<typeof createPagesApp>[0], 'site' | 'routes'>,
+    place: { host: string; port: number }
+  ): Promise<RunningHttpServer> => {
+    const app = createPagesApp({ ...shared, ...options, requestObserver: transports?.http[listener] })
+    const connectionsMax = config.HTTP_CONNECTIONS_MAX
+    const server = await startHttpServer(app, { ...place, connectionsMax, logger })
+    listeners.add(server)
+    transports?.watchListener(listener, server)
+    return server
+  }
+
+  const holderSite = createHolderSite(context, resources)
+  const routes = createHolderRoutes(context, resources, holderSite, readiness)
+  const pages = await listen(
+    'pages',
+    { site: holderSite, routes },
+    { host: config.HTTP_HOST, port: config.HTTP_PORT }
+  )
+  const consoleSite = createConsoleSite(context, resources)
+  const consoleServer =
+    consoleSite === undefined || config.CONSOLE_PORT === undefined
+      ? undefined
+      : await listen(
+          'console',
+          { site: consoleSite, routes: createConsoleRoutes(resources, consoleSite) },
+          { host: config.CONSOLE_HOST, port: config.CONSOLE_PORT }
+        )
+  logger.info({ port: pages.port, consolePort: consoleServer?.port }, 'HTTP servers listen')
+  return {
+    httpPort: pages.port,
+    consolePort: consoleServer?.port,
+    metricsPort,
+    stop() {
+      readiness.stop()
+      return lifecycle.stop()
+    }
+  }
+}
+
+/** Without the shared store nobody counts as signed in. The services behind may be away: the pages then say so. */
+function createReadiness({ logger }: Context, { sharedStore }: Resources): Readiness {
+  return new Readiness({
+    dependencies: [
+      {
+        name: 'shared store',
+        needed: 'at-start',
+        check: async () => {
+          await sharedStore.check()
+          return undefined
+        }
+      }
+    ],
+    logger
+  })
+}

@@ -1,0 +1,46 @@
+import type { Route } from '@open-payments-server/http-server'
+import { createHealthRoutes, type Readiness } from '@open-payments-server/service-kit/health'
+import { finishConsent } from '../features/consent/finish.js'
+import { consentRoutes } from '../features/consent/routes.js'
+import { homeRoute } from '../features/home/routes.js'
+import { signInRoutes } from '../features/sign-in/routes.js'
+import type { Site } from '../features/site.js'
+import { assetRoutes } from '../http/assets.js'
+import { createInteractions } from '../modules/auth-server/index.js'
+import { styleOf } from '../pages/style.js'
+import type { Context } from './context.js'
+import type { Resources } from './resources.js'
+
+/** The pages of account holders. */
+export function createHolderRoutes(
+  { config }: Context,
+  { http, holders, logo }: Resources,
+  site: Site,
+  readiness: Readiness
+): Route[] {
+  const consent = {
+    site,
+    interactions: createInteractions({
+      apiUrl: config.AUTH_API_URL,
+      secret: config.IDENTITY_PROVIDER_SECRET.reveal(),
+      ...http
+    }),
+    holders,
+    stepUpAbove: config.STEP_UP_ABOVE,
+    stepUpAcrValues: config.STEP_UP_ACR_VALUES
+  }
+  return [
+    ...createHealthRoutes(readiness),
+    ...assetRoutes(styleOf(site.brand), logo),
+    homeRoute(site),
+    ...signInRoutes(site, (request, response, confirmed) =>
+      finishConsent(consent, request, response, confirmed)
+    ),
+    ...consentRoutes(consent)
+  ]
+}
+
+/** The pages of operators. */
+export function createConsoleRoutes({ logo }: Resources, site: Site): Route[] {
+  return [...assetRoutes(styleOf(site.brand), logo), homeRoute(site), ...signInRoutes(site, undefined)]
+}

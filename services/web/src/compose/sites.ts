@@ -1,0 +1,89 @@
+import type { Site } from '../features/site.js'
+import { CookieJar, createSealer } from '../modules/cookies/index.js'
+import { createIssuer, createIssuerFetch } from '../modules/issuer/index.js'
+import { createSessions } from '../modules/sessions/index.js'
+import type { Context } from './context.js'
+import type { Resources } from './resources.js'
+
+/** The pages of account holders. */
+export function createHolderSite(context: Context, resources: Resources): Site {
+  const { config } = context
+  return createSite(context, resources, {
+    listener: 'holder',
+    origins: config.PUBLIC_URL,
+    issuer: config.ISSUER,
+    clientId: config.CLIENT_ID,
+    clientSecret: config.CLIENT_SECRET?.reveal(),
+    rolesClaim: undefined
+  })
+}
+
+/** The console; undefined where there is none. */
+export function createConsoleSite(context: Context, resources: Resources): Site | undefined {
+  const { config } = context
+  const { CONSOLE_URL: origins, CONSOLE_CLIENT_ID: clientId } = config
+  if (config.CONSOLE_PORT === undefined || origins === undefined || clientId === undefined) return undefined
+  return createSite(context, resources, {
+    listener: 'console',
+    origins,
+    issuer: config.CONSOLE_ISSUER ?? config.ISSUER,
+    clientId,
+    clientSecret: config.CONSOLE_CLIENT_SECRET?.reveal(),
+    rolesClaim: config.CONSOLE_ROLES_CLAIM
+  })
+}
+
+function createSite(
+  { config, clock, random }: Context,
+  { sharedStore, http, logo }: Resources,
+  of: {
+    listener: string
+    origins: readonly string[]
+    issuer: string
+    clientId: string
+    clientSecret: string | undefined
+    rolesClaim: string | undefined
+  }
+): Site {
+  const { listener, rolesClaim, issuer, clientId, clientSecret } = of
+  const [origin = ''] = of.origins
+  const jar = new CookieJar({ listener, isSecure: origin.startsWith('https:') })
+  const sealer = createSealer(
+    [config.SESSION_KEY.reveal(), ...(config.SESSION_KEYS_OTHER?.reveal() ?? [])],
+    clock
+  )
+  return {
+    listener,
+    origin,
+    brand: {
+      name: config.PROVIDER_NAME,
+      color: config.BRAND_COLOR,
+      colorDark: config.BRAND_COLOR_DARK,
+      hasLogo: logo !== undefined
+    },
+    timeZone: config.TIME_ZONE,
+    jar,
+    sealer,
+    sessions: createSessions({
+      sealer,
+      jar,
+      sharedStore,
+      clock,
+      random,
+      listener,
+      lifetimeSeconds: config.SESSION_LIFETIME_SECONDS
+    }),
+    issuer: createIssuer({
+      issuer,
+      clientId,
+      clientSecret,
+      scope: config.SCOPE,
+      origin,
+      allowHttp: config.ENVIRONMENT === 'development',
+      fetch: createIssuerFetch(http)
+    }),
+    rolesClaim,
+    clock,
+    random
+  }
+}

@@ -1,0 +1,214 @@
+import {
+  type Environment,
+  loadConfiguration,
+  metricsSettings,
+  processSettings,
+  publicListenerSettings,
+  setting,
+  sharedStoreSettings,
+  shutdownSettings,
+  telemetrySettings
+} from '@open-payments-server/runtime/configuration'
+import { z } from 'zod'
+
+const { REPLICA_COUNT, ...process } = processSettings({
+  development: 'http URLs, and gRPC in plain text on this machine'
+})
+
+/** The settings of the pages: one environment variable each. */
+export const webSchema = z.object({
+  ...process,
+  REPLICA_COUNT,
+  ...publicListenerSettings({ port: 'Port of the pages of account holders.' }),
+  PUBLIC_URL: setting.origins({
+    description: 'Origin of the pages of account holders, as browsers reach them. Consent is at `/consent`.',
+    example: 'https://pages.wallet.example'
+  }),
+  CONSOLE_HOST: setting
+    .text({ description: 'Address the console binds to. Not for the internet.', example: '0.0.0.0' })
+    .prefault('127.0.0.1'),
+  CONSOLE_PORT: setting
+    .port({ description: 'Port of the console of operators. Without it there is none.', example: '3010' })
+    .optional(),
+  CONSOLE_URL: setting
+    .origins({
+      description: 'Origin of the console, as browsers reach it. Required with CONSOLE_PORT.',
+      example: 'https://console.wallet.internal'
+    })
+    .optional(),
+  ISSUER: setting.url({
+    description:
+      'OpenID Connect issuer where account holders sign in, exactly as in `iss`. One of CONSENT_ISSUERS of the auth server.',
+    example: 'https://login.wallet.example'
+  }),
+  CLIENT_ID: setting.text({
+    description: 'Client id of the pages of account holders at ISSUER. Its redirect URI is `/signed-in`.',
+    example: 'consent-page'
+  }),
+  CLIENT_SECRET: setting
+    .secret({
+      description: 'Secret of that client (`client_secret_basic`); a public client without.',
+      example: 'a-long-random-text-for-the-issuer'
+    })
+    .optional(),
+  CONSOLE_ISSUER: setting
+    .url({
+      description: 'Issuer where operators sign in. Default: ISSUER.',
+      example: 'https://login.wallet.internal'
+    })
+    .optional(),
+  CONSOLE_CLIENT_ID: setting
+    .text({
+      description: 'Client id of the console at its issuer. Required with CONSOLE_PORT.',
+      example: 'console'
+    })
+    .optional(),
+  CONSOLE_CLIENT_SECRET: setting
+    .secret({ description: 'Secret of that client.', example: 'a-long-random-text-for-the-console' })
+    .optional(),
+  CONSOLE_ROLES_CLAIM: setting
+    .text({
+      description: 'Claim of the ID token with the roles of an operator: `viewer`, `operator`, `approver`.',
+      example: 'roles'
+    })
+    .prefault('roles'),
+  SCOPE: setting
+    .text({
+      description: 'Scopes that are asked of the issuer, separated by spaces.',
+      example: 'openid profile'
+    })
+    .prefault('openid profile'),
+  SESSION_KEY: setting.secret({
+    description:
+      'Key with which cookies are encrypted. The same on every replica. Whoever knows it can sign in as anybody.',
+    example: 'a-long-random-text-for-sessions'
+  }),
+  SESSION_KEYS_OTHER: setting
+    .secretList({
+      description:
+        'Other keys that cookies may have been encrypted with, separated by commas: the next value of SESSION_KEY, on every replica before the first one uses it, and the earlier one until its sessions have ended.',
+      example: 'an-earlier-long-random-text-for-sessions'
+    })
+    .optional(),
+  SESSION_LIFETIME_SECONDS: setting
+    .wholeNumber(
+      { description: 'How long somebody stays signed in, in seconds.', example: '7200' },
+      { min: 60, max: 86_400 }
+    )
+    .prefault('7200'),
+  STEP_UP_ABOVE: setting
+    .wholeNumber(
+      {
+        description:
+          'Amount, in whole units of whatever asset, above which the issuer is asked for a fresh, stronger sign-in before consent counts; 0: always. A grant without a limit is above. Without it, a session at the issuer suffices.',
+        example: '100'
+      },
+      { min: 0, max: 1_000_000_000 }
+    )
+    .optional(),
+  STEP_UP_ACR_VALUES: setting
+    .text({
+      description: '`acr_values` of that sign-in, separated by spaces.',
+      example: 'urn:wallet:acr:two-factors'
+    })
+    .optional(),
+  AUTH_API_URL: setting.url({
+    description: "URL of the auth server's identity-provider listener.",
+    example: 'http://auth-server:3001'
+  }),
+  IDENTITY_PROVIDER_SECRET: setting.secret({
+    description: 'IDENTITY_PROVIDER_SECRET of the auth server.',
+    example: 'a-long-random-text'
+  }),
+  RESOURCE_GRPC_TARGET: setting.text({
+    description: "The resource server's gRPC address.",
+    example: 'dns:///resource-server-grpc:3002'
+  }),
+  RESOURCE_GRPC_DEADLINE_MS: setting
+    .wholeNumber(
+      {
+        description:
+          'Maximum duration of one call to the resource server, retries included, in milliseconds.',
+        example: '3000'
+      },
+      { min: 50, max: 60_000 }
+    )
+    .prefault('3000'),
+  RESOURCE_GRPC_TLS_CA_FILE: setting
+    .text({
+      description:
+        "Certificates of the authorities that sign the resource server's certificate: a PEM file. Required in production. Reloaded when it is replaced, like the two below: see [mutual TLS](decisions/mutual-tls.md).",
+      example: '/run/secrets/grpc/ca.crt'
+    })
+    .optional(),
+  RESOURCE_GRPC_TLS_CERTIFICATE_FILE: setting
+    .text({
+      description:
+        'Certificate that this service presents to the resource server: a PEM file. A name in it is among GRPC_HOLDER_CLIENTS there.',
+      example: '/run/secrets/grpc/tls.crt'
+    })
+    .optional(),
+  RESOURCE_GRPC_TLS_KEY_FILE: setting
+    .text({ description: 'Key of that certificate: a PEM file.', example: '/run/secrets/grpc/tls.key' })
+    .optional(),
+  RESOURCE_GRPC_TLS_SERVER_NAME: setting
+    .text({
+      description:
+        "DNS name that the resource server's certificate must contain. Default: the host of RESOURCE_GRPC_TARGET. Required if that is an IP address.",
+      example: 'resource-server-grpc'
+    })
+    .optional(),
+  PROVIDER_NAME: setting
+    .text({ description: 'Name of the provider, at the top of every page.', example: 'Example Wallet' })
+    .prefault('Your wallet'),
+  BRAND_COLOR: setting
+    .text({
+      description: 'Colour of buttons on light pages: `#` and six hexadecimal digits.',
+      example: '#0b5d51'
+    })
+    .regex(/^#[0-9a-f]{6}$/i, { message: 'expected # and six hexadecimal digits' })
+    .prefault('#0b5d51'),
+  BRAND_COLOR_DARK: setting
+    .text({ description: 'The same on dark pages.', example: '#7ad9c5' })
+    .regex(/^#[0-9a-f]{6}$/i, { message: 'expected # and six hexadecimal digits' })
+    .prefault('#7ad9c5'),
+  LOGO_FILE: setting
+    .text({ description: 'Logo at the top of every page: an SVG file.', example: '/etc/pages/logo.svg' })
+    .optional(),
+  TIME_ZONE: setting
+    .text({ description: 'Time zone in which dates are shown (IANA).', example: 'Europe/Berlin' })
+    .refine(isTimeZone, { message: 'expected a time zone such as Europe/Berlin' })
+    .prefault('UTC'),
+  ...metricsSettings,
+  ...telemetrySettings,
+  ...sharedStoreSettings,
+  ...shutdownSettings
+})
+
+/** The settings of the pages, parsed. */
+export type WebConfig = Readonly<z.output<typeof webSchema>>
+
+/** The settings that name the files of the certificates for calls to the resource server. */
+export const RESOURCE_GRPC_TLS = {
+  certificate: 'RESOURCE_GRPC_TLS_CERTIFICATE_FILE',
+  key: 'RESOURCE_GRPC_TLS_KEY_FILE',
+  authority: 'RESOURCE_GRPC_TLS_CA_FILE'
+} as const
+
+/**
+ * Reads the settings of the pages.
+ *
+ * @throws ConfigurationError naming every setting that is wrong
+ */
+export function loadConfig(environment: Environment): WebConfig {
+  return loadConfiguration(webSchema, environment)
+}
+
+function isTimeZone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name })
+    return true
+  } catch {
+    return false
+  }
+}

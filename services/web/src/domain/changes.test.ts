@@ -1,0 +1,83 @@
+import { describe, expect, it } from '@jest/globals'
+import { applyChanges, changeFields, readChanges } from './changes.js'
+
+const MAX = '18446744073709551615'
+const item = (value: string, interval?: string) => ({
+  type: 'outgoing-payment',
+  actions: ['create'],
+  limits: {
+    debitAmount: { value, assetCode: 'EUR', assetScale: 2 },
+    ...(interval === undefined ? {} : { interval })
+  }
+})
+const apply = (fields: Record<string, string>, asked = [item(MAX)], decimalSign: '.' | ',' = '.') =>
+  applyChanges(asked, readChanges(Object.entries(fields)), decimalSign)
+
+describe('changes', () => {
+  it.each([
+    ['184467440737095516.14', '18446744073709551614'],
+    ['0.01', '1'],
+    ['7', '700']
+  ])('lower an amount to %s, exactly', (text, value) => {
+    expect(apply({ 'amount-0': text })).toMatchObject({
+      isLess: true,
+      items: [{ item: { limits: { debitAmount: { value } } } }]
+    })
+  })
+
+  it.each(['0', '-1', '184467440737095516.16', '1.001', '1,000.00', 'x', '1e3'])(
+    'refuse the amount %s',
+    (text) => {
+      expect(apply({ 'amount-0': text })).toEqual({ problem: 'amount' })
+    }
+  )
+
+  it('never take a point for groups of digits, nor the other way round', () => {
+    expect(apply({ 'amount-0': '20.00' }, [item(MAX)], ',')).toEqual({ problem: 'amount' })
+    expect(apply({ 'amount-0': '20,00' }, [item(MAX)], ',')).toMatchObject({
+      items: [{ item: { limits: { debitAmount: { value: '2000' } } } }]
+    })
+  })
+
+  it.each([
+    ['R/2026-01-01T00:00:00Z/P1M', '6', 'R6/2026-01-01T00:00:00Z/P1M'],
+    ['R-1/2026-01-01T00:00:00Z/P1M', '1', 'R1/2026-01-01T00:00:00Z/P1M'],
+    ['R12/2026-01-01T00:00:00Z/P1M', '11', 'R11/2026-01-01T00:00:00Z/P1M']
+  ])('give %s %s repetitions', (interval, times, narrowed) => {
+    expect(apply({ 'times-0': times }, [item('100', interval)])).toMatchObject({
+      isLess: true,
+      items: [{ item: { limits: { interval: narrowed } } }]
+    })
+  })
+
+  it.each(['0', '13', '-1', '1.5', 'R'])('refuse %s repetitions of 12', (times) => {
+    expect(apply({ 'times-0': times }, [item('100', 'R12/2026-01-01T00:00:00Z/P1M')])).toEqual({
+      problem: 'times'
+    })
+  })
+
+  it('that change nothing are none', () => {
+    const asked = [item('100', 'R12/2026-01-01T00:00:00Z/P1M')]
+    expect(apply({ 'amount-0': '1.00', 'times-0': '12', 'amount-7': '1' }, asked)).toEqual({
+      isLess: false,
+      items: [{ place: 0, item: asked[0] }]
+    })
+  })
+
+  it('leave out items, but not all', () => {
+    const asked = [item('100'), item('200')]
+    expect(apply({ 'without-0': 'on' }, asked)).toEqual({
+      isLess: true,
+      items: [{ place: 1, item: asked[1] }]
+    })
+    expect(apply({ 'without-0': 'on', 'without-1': 'on' }, asked)).toEqual({ problem: 'nothing' })
+  })
+
+  it('are read from the fields that they are written to', () => {
+    const changes = readChanges(
+      Object.entries({ 'amount-0': '1', 'times-3': '2', 'without-12': 'on', other: 'x' })
+    )
+    expect(readChanges(changeFields(changes))).toEqual(changes)
+    expect(changeFields(changes)).toHaveLength(3)
+  })
+})

@@ -1,0 +1,58 @@
+import canonicalize from 'canonicalize'
+import { applyChanges, type ChangeProblem, type Changes } from '../../domain/changes.js'
+import { consentDocument, hashOf } from '../../domain/consent-document.js'
+import type { AskedGrant, AskedItem } from '../../domain/grant.js'
+import { describeGrant, type GrantWords } from '../../words/describe-grant.js'
+import type { Speech } from '../../words/languages.js'
+
+/** What an account holder is shown, and what they allow with it. */
+export interface Offer {
+  readonly words: GrantWords
+  /** What is granted. */
+  readonly access: readonly AskedItem[]
+  readonly isLess: boolean
+  /** Why the changes cannot be applied; what was asked is shown then. */
+  readonly problem: ChangeProblem | undefined
+  /** The consent document. */
+  readonly document: Readonly<Record<string, unknown>>
+  /** Its hash: the nonce by which the issuer's signature is about it. */
+  readonly hash: string
+}
+
+/** The same grant, changes and language make the same offer: it is made anew, not remembered, between question and answer. */
+export function makeOffer(grant: AskedGrant, changes: Changes, speech: Speech): Offer {
+  const isEmpty = grant.access.length === 0
+  const narrowed = isEmpty
+    ? { items: [], isLess: false }
+    : applyChanges(grant.access, changes, speech.messages.decimalSign)
+  const problem = 'problem' in narrowed ? narrowed.problem : undefined
+  const access = 'problem' in narrowed ? grant.access : narrowed.items.map(({ item }) => item)
+  const words = describeGrant(grant, access, speech)
+  const document = consentDocument(grant, access, { language: speech.language, words: words.words })
+  const canonical = canonicalize(document)
+  if (canonical === undefined) throw new TypeError('only JSON has a canonical form')
+  return {
+    words,
+    access,
+    isLess: 'isLess' in narrowed && narrowed.isLess,
+    problem,
+    document,
+    hash: hashOf(canonical)
+  }
+}
+
+/**
+ * Whether what is granted is above an amount, in whole units of its asset. What has no limit is.
+ *
+ * @param amount undefined for nothing is
+ */
+export function isAbove(access: readonly AskedItem[], amount: number | undefined): boolean {
+  if (amount === undefined) return false
+  return access
+    .filter(({ type, actions }) => type === 'outgoing-payment' && actions.includes('create'))
+    .some(({ limits }) => {
+      const limit = limits?.debitAmount ?? limits?.receiveAmount
+      if (limit === undefined) return true
+      return BigInt(limit.value) > BigInt(amount) * 10n ** BigInt(limit.assetScale)
+    })
+}

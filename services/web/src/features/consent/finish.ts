@@ -1,0 +1,47 @@
+import type { HttpRequest, HttpResponse } from '@open-payments-server/http-server'
+import { readChanges } from '../../domain/changes.js'
+import type { SignedIn } from '../../modules/issuer/index.js'
+import { isLanguage, speak } from '../../words/languages.js'
+import type { Pending } from '../passing-by.js'
+import { sendNotice, speechFor } from '../site.js'
+import { makeOffer } from './consent.js'
+import { recordDecision } from './record.js'
+import { type ConsentDependencies, findOpen } from './routes.js'
+
+/**
+ * Accepts what somebody decided, now that the issuer has signed it: the ID token's nonce is the hash of the consent document, which is
+ * made anew here. If it is another one by now, nothing is accepted.
+ */
+export async function finishConsent(
+  dependencies: ConsentDependencies,
+  request: HttpRequest,
+  response: HttpResponse,
+  { pending, signedIn: { idToken, claims } }: { readonly pending: Pending; readonly signedIn: SignedIn }
+): Promise<void> {
+  const { site, interactions } = dependencies
+  const { purpose } = pending
+  if (purpose.kind !== 'consent' || !isLanguage(purpose.language)) throw new Error('that was no consent')
+  const { interactId, nonce, language, changes } = purpose
+  const at = { interactId, nonce }
+  const { messages } = speechFor(site, request)
+  const wayOn = { label: messages.lookAgain, to: `/consent?${new URLSearchParams(at).toString()}` }
+  const session = await site.sessions.find(request.get('cookie'))
+  const people = [session, purpose, { issuer: claims.iss, sub: claims.sub }]
+  const isSamePerson = people.every((each) => each?.issuer === purpose.issuer && each.sub === purpose.sub)
+  if (session === undefined || !isSamePerson) {
+    sendNotice(site, request, response, { status: 403, notice: 'other-person', wayOn })
+    return
+  }
+  const open = await findOpen(dependencies, request, response, { session, address: at })
+  if (open === undefined) return
+  const { grant, ownership } = open
+  const offer = makeOffer(grant, readChanges(changes), speak(language, site.timeZone))
+  if (offer.hash !== pending.nonce) {
+    sendNotice(site, request, response, { status: 409, notice: 'changed', session, wayOn })
+    return
+  }
+  const access = offer.isLess ? offer.access : undefined
+  const proof = { idToken, ownership, document: offer.document }
+  const result = await interactions.accept(at, { access, proof })
+  recordDecision(dependencies, request, response, { at, grant, session, result })
+}

@@ -1,0 +1,1 @@
+export { createInteractions } from './interactions.js'

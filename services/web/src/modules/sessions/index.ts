@@ -1,0 +1,1 @@
+export { createSessions, type Sessions } from './sessions.js'

@@ -1,0 +1,83 @@
+import type { ComponentChildren, JSX } from 'preact'
+import { renderToString } from 'preact-render-to-string'
+import { LANGUAGES, type Language, type Speech } from '../words/languages.js'
+import type { Brand } from './brand.js'
+
+/** What surrounds every page. */
+export interface Frame {
+  readonly brand: Brand
+  readonly speech: Speech
+  /** Who is signed in; undefined when nobody is, or where that does not matter. */
+  readonly person?: { readonly name: string; readonly formToken: string } | undefined
+  /** Path of this page, for the links to other languages; none without. */
+  readonly path?: string | undefined
+}
+
+/** A whole page. Whatever it contains is escaped. */
+export function renderPage(frame: Frame, title: string, content: ComponentChildren): string {
+  return `<!doctype html>${renderToString(<Page frame={frame} title={title} content={content} />)}`
+}
+
+function Page(props: { frame: Frame; title: string; content: ComponentChildren }): JSX.Element {
+  const { brand, speech, person, path } = props.frame
+  const { messages, language } = speech
+  return (
+    <html lang={language}>
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <title>{`${props.title} – ${brand.name}`}</title>
+        <link rel="stylesheet" href="/style.css" />
+        {brand.hasLogo && <link rel="icon" href="/logo.svg" type="image/svg+xml" />}
+      </head>
+      <body>
+        <a class="skip" href="#content">
+          {messages.layout.skip}
+        </a>
+        <header>
+          {brand.hasLogo ? <img src="/logo.svg" alt="" /> : <span class="mark" aria-hidden="true" />}
+          <span>{brand.name}</span>
+        </header>
+        <main id="content">
+          <div class="card">{props.content}</div>
+        </main>
+        <footer>
+          {person && (
+            <form method="post" action="/sign-out">
+              <input type="hidden" name="token" value={person.formToken} />
+              <bdi>{messages.layout.signedInAs(person.name)}</bdi>{' '}
+              <button class="link">{messages.layout.signOut}</button>
+            </form>
+          )}
+          {path !== undefined && <Languages current={language} path={path} label={messages.otherLanguage} />}
+        </footer>
+      </body>
+    </html>
+  )
+}
+
+function Languages({
+  current,
+  path,
+  label
+}: {
+  current: Language
+  path: string
+  label: string
+}): JSX.Element {
+  const others = (Object.keys(LANGUAGES) as Language[]).filter((language) => language !== current)
+  return (
+    <nav aria-label={label}>
+      {others.map((language) => (
+        <a
+          key={language}
+          lang={language}
+          hreflang={language}
+          href={`/language?${new URLSearchParams({ set: language, to: path }).toString()}`}
+        >
+          {LANGUAGES[language].languageName}
+        </a>
+      ))}
+    </nav>
+  )
+}

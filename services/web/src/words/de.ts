@@ -1,0 +1,173 @@
+import type { Messages } from './messages.js'
+
+const START_AGAIN = 'Beginnen Sie noch einmal auf der Seite, von der Sie kamen.'
+const NOTHING = 'Es wurde nichts vereinbart.'
+
+/** German. */
+export const de: Messages = {
+  languageName: 'Deutsch',
+  otherLanguage: 'Sprache',
+  decimalSign: ',',
+  once: { year: 'im Jahr', month: 'im Monat', week: 'in der Woche', day: 'am Tag', hour: 'in der Stunde' },
+  every: (duration) => `alle ${duration}`,
+  headline: {
+    pay: (amount, payee) => `${amount} an ${payee} zahlen`,
+    payAnything: (payee) => `An ${payee} zahlen, was verlangt wird`,
+    take: (client, amount) => `${client} erlauben, bis zu ${amount} abzubuchen`,
+    takeAnything: (client) => `${client} erlauben, beliebige Beträge abzubuchen`,
+    know: (client) => `${client} mitteilen, dass diese Wallet Ihnen gehört`,
+    see: (client) => `${client} erlauben, Ihre Wallet zu nutzen, ohne daraus zu zahlen`
+  },
+  allow: {
+    amount: (amount) => `${amount} erlauben`,
+    pay: (amount) => `${amount} zahlen`,
+    other: 'Erlauben'
+  },
+  payeeAt: (domain) => `einen Empfänger bei ${domain}`,
+  facts: {
+    from: 'Von',
+    to: 'An',
+    amount: 'Wie viel',
+    until: 'Bis',
+    asks: 'Wer fragt',
+    also: 'Darf auch',
+    decide: 'Entscheiden bis',
+    learns: 'Erfährt'
+  },
+  anyone: 'wen immer die Anwendung wählt',
+  feesIncluded: (amount) => `höchstens ${amount}, Gebühren eingeschlossen`,
+  payeeGets: (amount) => `der Empfänger erhält höchstens ${amount}; Sie zahlen, was das kostet`,
+  noLimit: 'ohne Grenze',
+  between: (start, end) => `${end}, ab ${start}, einmal`,
+  withoutEnd: 'bis Sie es beenden',
+  times: (count, end) => `${end}, insgesamt ${String(count)} Mal`,
+  warnings: {
+    anyone: 'Die Anwendung entscheidet, an wen sie Ihr Geld zahlt.',
+    noLimit: 'Es gibt keine Grenze. Alles auf diesem Konto kann abgebucht werden.',
+    noEnd: 'Das endet nicht von selbst.'
+  },
+  actions: {
+    'outgoing-payment:read': 'die Zahlungen sehen, die sie ausgelöst hat',
+    'outgoing-payment:list': 'die Zahlungen auflisten, die sie ausgelöst hat',
+    'outgoing-payment:read-all': 'jede Zahlung aus dieser Wallet sehen, auch die anderer',
+    'outgoing-payment:list-all': 'jede Zahlung aus dieser Wallet auflisten, auch die anderer',
+    'incoming-payment:create': 'Zahlungsanforderungen an diese Wallet anlegen',
+    'incoming-payment:complete': 'ihre Zahlungsanforderungen abschließen',
+    'incoming-payment:read': 'ihre Zahlungsanforderungen sehen',
+    'incoming-payment:list': 'ihre Zahlungsanforderungen auflisten',
+    'incoming-payment:read-all': 'jede Zahlungsanforderung an diese Wallet sehen, und was eingegangen ist',
+    'incoming-payment:list-all':
+      'jede Zahlungsanforderung an diese Wallet auflisten, und was eingegangen ist',
+    'quote:create': 'fragen, was eine Zahlung kosten würde',
+    'quote:read': 'die Preise sehen, nach denen sie gefragt hat',
+    'quote:read-all': 'jeden Preis sehen, nach dem für Zahlungen aus dieser Wallet gefragt wurde'
+  },
+  unknownAction: (type, action) => `etwas, das diese Seite nicht kennt (${type}, ${action})`,
+  anyWallet: 'jede Wallet hier',
+  consent: {
+    asks: (client) => `${client} fragt danach.`,
+    check: 'Kennen Sie diese Seite, und kommen Sie von dort? Wenn nicht, lehnen Sie ab.',
+    decline: 'Ablehnen',
+    lessTitle: 'Weniger erlauben',
+    lessAmount: (code, most) => `Betrag in ${code}, höchstens ${most}`,
+    lessTimes: (most) => `Wie oft, höchstens ${most}`,
+    endless: 'ohne Ende',
+    leaveOut: (what) => `Weglassen: ${what}`,
+    show: 'Zeigen, was das heißt',
+    isLess: 'Das ist weniger, als verlangt wurde.',
+    undo: 'Zurück zu dem, was verlangt wurde',
+    problems: {
+      amount: 'Der Betrag muss größer als null sein, und höchstens so groß wie verlangt.',
+      times: 'Die Zahl muss mindestens 1 sein, und höchstens so groß wie verlangt.',
+      nothing: 'Wenn Sie alles weglassen, lehnen Sie bitte ab.'
+    },
+    claims: (name) => `nennt sich „${name}“; jeder kann jeden Namen wählen`
+  },
+  layout: {
+    signedInAs: (name) => `Angemeldet als ${name}`,
+    signOut: 'Abmelden',
+    skip: 'Zum Inhalt'
+  },
+  home: {
+    title: (name) => `Hallo ${name}`,
+    text: 'Sie sind angemeldet. Wenn eine Seite aus Ihrem Konto zahlen will, entscheiden Sie hier.',
+    someone: 'Sie'
+  },
+  console: {
+    title: (name) => `Angemeldet als ${name}`,
+    roles: 'Rollen',
+    noRole: 'keine: bitten Sie um eine, wo die Anmeldung verwaltet wird'
+  },
+  signIn: 'Anmelden',
+  signInAsOther: 'Als jemand anderes anmelden',
+  lookAgain: 'Die Anfrage noch einmal ansehen',
+  notices: {
+    'not-found': { title: 'Diese Seite gibt es nicht', sentences: [START_AGAIN] },
+    incomplete: { title: 'Dieser Link ist nicht vollständig', sentences: [START_AGAIN] },
+    'unknown-request': {
+      title: 'Diese Anfrage gibt es nicht mehr',
+      sentences: ['Sie wurde zurückgezogen, oder es gab sie nie.', START_AGAIN]
+    },
+    decided: {
+      title: 'Über diese Anfrage ist schon entschieden',
+      sentences: ['Wenn es dort nicht weitergeht, wo gefragt wurde, beginnen Sie dort noch einmal.']
+    },
+    expired: {
+      title: 'Diese Anfrage ist abgelaufen',
+      sentences: ['Sie hat zu lange auf eine Antwort gewartet.', NOTHING, START_AGAIN]
+    },
+    'wrong-person': {
+      title: 'Diese Anfrage ist für jemand anderen',
+      sentences: [
+        'Die Wallet, um die es geht, gehört nicht Ihnen, so wie Sie jetzt angemeldet sind.',
+        NOTHING
+      ]
+    },
+    'other-person': {
+      title: 'Jemand anderes hat sich angemeldet',
+      sentences: ['Bestätigt hat eine andere Person als die, der die Anfrage gezeigt wurde.', NOTHING]
+    },
+    changed: {
+      title: 'Die Anfrage ist nicht mehr die, die Sie gesehen haben',
+      sentences: [
+        'Sie hat sich geändert, während Sie entschieden haben.',
+        NOTHING,
+        'Sehen Sie sie noch einmal an.'
+      ]
+    },
+    unproven: {
+      title: 'Ihre Entscheidung konnte nicht bestätigt werden',
+      sentences: [
+        'Die Bestätigung Ihrer Anmeldung wurde nicht angenommen, vielleicht weil es zu lange gedauert hat.',
+        NOTHING
+      ]
+    },
+    forged: {
+      title: 'Es ist nichts geschehen',
+      sentences: [
+        'Das kam nicht von einer Seite, die Ihnen gezeigt wurde, während Sie angemeldet waren.',
+        'Gehen Sie zurück, laden Sie die Seite neu, und wählen Sie noch einmal.'
+      ]
+    },
+    'signed-out': { title: 'Sie sind abgemeldet', sentences: ['Sie können diese Seite schließen.'] },
+    'sign-in-cancelled': {
+      title: 'Sie sind nicht angemeldet',
+      sentences: ['Die Anmeldung wurde abgebrochen.', NOTHING]
+    },
+    'sign-in-lost': {
+      title: 'Diese Anmeldung gehört nicht hierher',
+      sentences: ['Sie begann in einem anderen Browser, oder vor zu langer Zeit.', NOTHING]
+    },
+    unavailable: {
+      title: 'Bitte versuchen Sie es noch einmal',
+      sentences: [
+        'Ihre Wallet ist gerade nicht erreichbar. Es ist nichts geschehen.',
+        'Laden Sie diese Seite gleich noch einmal.'
+      ]
+    },
+    failed: {
+      title: 'Das hat nicht funktioniert',
+      sentences: ['Es liegt nicht an Ihnen. Es wurde nichts vereinbart.', START_AGAIN]
+    }
+  }
+}

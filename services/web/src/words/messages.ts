@@ -1,0 +1,99 @@
+/** What a language says. Texts of a page, and sentences around values that {@link Formats} has written. */
+export interface Messages {
+  /** The language in itself. */
+  readonly languageName: string
+  readonly otherLanguage: string
+  /** Between units and fractions in amounts. */
+  readonly decimalSign: '.' | ','
+  /** How often an amount counts anew: once in a unit, or in some (`3 months`). */
+  readonly once: Readonly<Record<'year' | 'month' | 'week' | 'day' | 'hour', string>>
+  readonly every: (duration: string) => string
+
+  readonly headline: {
+    readonly pay: (amount: string, payee: string) => string
+    readonly payAnything: (payee: string) => string
+    readonly take: (client: string, amount: string) => string
+    readonly takeAnything: (client: string) => string
+    readonly know: (client: string) => string
+    readonly see: (client: string) => string
+  }
+  readonly allow: {
+    readonly amount: (amount: string) => string
+    readonly pay: (amount: string) => string
+    readonly other: string
+  }
+  readonly payeeAt: (domain: string) => string
+  readonly facts: {
+    readonly from: string
+    readonly to: string
+    readonly amount: string
+    readonly until: string
+    readonly asks: string
+    readonly also: string
+    readonly decide: string
+    readonly learns: string
+  }
+  readonly anyone: string
+  readonly feesIncluded: (amount: string) => string
+  readonly payeeGets: (amount: string) => string
+  readonly noLimit: string
+  readonly between: (start: string, end: string) => string
+  readonly withoutEnd: string
+  readonly times: (count: number, end: string) => string
+  readonly warnings: { readonly anyone: string; readonly noLimit: string; readonly noEnd: string }
+  /** By type and action of an access item. */
+  readonly actions: Readonly<Record<string, string>>
+  readonly unknownAction: (type: string, action: string) => string
+  readonly anyWallet: string
+
+  readonly consent: {
+    readonly asks: (client: string) => string
+    readonly check: string
+    readonly decline: string
+    readonly lessTitle: string
+    readonly lessAmount: (code: string, most: string) => string
+    readonly lessTimes: (most: string) => string
+    readonly endless: string
+    readonly leaveOut: (what: string) => string
+    readonly show: string
+    readonly isLess: string
+    readonly undo: string
+    readonly problems: Readonly<Record<'amount' | 'times' | 'nothing', string>>
+    readonly claims: (name: string) => string
+  }
+  readonly layout: {
+    readonly signedInAs: (name: string) => string
+    readonly signOut: string
+    readonly skip: string
+  }
+  readonly home: { readonly title: (name: string) => string; readonly text: string; readonly someone: string }
+  readonly console: {
+    readonly title: (name: string) => string
+    readonly roles: string
+    readonly noRole: string
+  }
+  readonly signIn: string
+  readonly signInAsOther: string
+  readonly lookAgain: string
+  readonly notices: Readonly<
+    Record<Notice, { readonly title: string; readonly sentences: readonly string[] }>
+  >
+}
+
+/** Pages that say that something is as it is. */
+export type Notice =
+  | 'not-found'
+  | 'incomplete'
+  | 'unknown-request'
+  | 'decided'
+  | 'expired'
+  | 'wrong-person'
+  | 'other-person'
+  | 'changed'
+  | 'unproven'
+  | 'forged'
+  | 'signed-out'
+  | 'sign-in-cancelled'
+  | 'sign-in-lost'
+  | 'unavailable'
+  | 'failed'
