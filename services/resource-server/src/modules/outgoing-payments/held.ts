@@ -47,7 +47,8 @@ interface Row extends ListedOutgoingPaymentRow {
 
 /**
  * Lists payments from wallet addresses, newest first. Of each wallet address, no more is read than a page has: an index of wallet
- * address, or grant and wallet address, and time has them in this order. Planned anew for each range.
+ * address, or grant and wallet address, and time has them in this order. Planned anew for each range. The inner limit is a query, whose
+ * result the planner does not know: it takes a wallet address for an average one, and would read and sort all of one that has many.
  */
 export async function listHeldPayments(
   on: Queries,
@@ -84,7 +85,7 @@ function selectHeld({ from, grantId, fromMs, untilMs, after, limit }: HeldPaymen
               from (${walletAddresses}) held (id)
               cross join lateral (
                 select * from outgoing_payment o where ${Prisma.join(conditions, ' and ')}
-                 order by o.created_at desc, o.id desc limit ${limit}::integer) page
+                 order by o.created_at desc, o.id desc limit (select ${limit}::integer)) page
              order by page.created_at desc, page.id desc limit ${limit}::integer) p
       ${WALLET_ADDRESS(Prisma.sql`p.wallet_address_id`)} ${RECEIVE_ASSET}
      order by p.created_at desc, p.id desc`
