@@ -96,22 +96,6 @@ export const webSchema = z.object({
       { min: 60, max: 86_400 }
     )
     .prefault('7200'),
-  STEP_UP_ABOVE: setting
-    .wholeNumber(
-      {
-        description:
-          'Amount, in whole units of whatever asset, above which the issuer is asked for a fresh, stronger sign-in before consent counts; 0: always. A grant without a limit is above. Without it, a session at the issuer suffices.',
-        example: '100'
-      },
-      { min: 0, max: 1_000_000_000 }
-    )
-    .optional(),
-  STEP_UP_ACR_VALUES: setting
-    .text({
-      description: '`acr_values` of that sign-in, separated by spaces.',
-      example: 'urn:wallet:acr:two-factors'
-    })
-    .optional(),
   AUTH_API_URL: setting.url({
     description: "URL of the auth server's identity-provider listener.",
     example: 'http://auth-server:3001'

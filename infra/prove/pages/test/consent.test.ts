@@ -132,6 +132,21 @@ withBrowser('consent', () => {
     await context.close()
   })
 
+  it('is proved by a fresh sign-in from an amount on', async () => {
+    const context = await browser.newContext()
+    const grant = await ask([outgoingAccess(system, { debitAmount: usd('100000') })])
+    const page = await open(context, grant.redirect)
+    await signIn(page, 'alice')
+    // The session at the issuer has to get older than half of what the auth server takes.
+    await page.waitForTimeout(6_000)
+    await press(page, 'Allow 1,000.00 USD')
+    expect(page.url()).toContain(setting.issuer)
+    await signIn(page, 'alice')
+    expect(await title(page)).toBe('back at the shop')
+    expect((await continueGrant(grant, page)).status).toBe(200)
+    await context.close()
+  })
+
   it('ends in the client when it is declined', async () => {
     const grant = await ask()
     const page = await open(browser.context, grant.redirect)

@@ -25,9 +25,7 @@ export function createHolderRoutes(
       secret: config.IDENTITY_PROVIDER_SECRET.reveal(),
       ...http
     }),
-    holders,
-    stepUpAbove: config.STEP_UP_ABOVE,
-    stepUpAcrValues: config.STEP_UP_ACR_VALUES
+    holders
   }
   return [
     ...createHealthRoutes(readiness),

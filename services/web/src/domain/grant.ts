@@ -40,6 +40,8 @@ export interface AskedGrant {
   readonly clientName: string
   /** Whether an acceptance must prove the consent, must not, or may. */
   readonly consentProof: 'none' | 'required' | 'either'
+  /** How fresh the sign-in must be that proves it, and of which class (`acr`; empty for any); null when that does not matter. */
+  readonly signIn: { readonly ageMaxSeconds: number; readonly acrValues: readonly string[] } | null
   /** URLs that the client learns to be the account holder's. */
   readonly subjects: readonly string[]
   /** The consent document of everything that is asked, without language and words. */

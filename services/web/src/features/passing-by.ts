@@ -42,24 +42,28 @@ const LIFETIME_SECONDS = 900
 const PENDING_MAX = 5
 const STATE_LENGTH = 22
 
+/** What a browser goes to the issuer for, and what the issuer is asked for. */
+export interface PassingBy {
+  readonly purpose: Purpose
+  /** The nonce of the ID token; random unless given. */
+  readonly nonce?: string
+  /** How long ago the sign-in may be, in seconds. */
+  readonly maxAge?: number
+  /** Further parameters of the request, such as `prompt`. */
+  readonly parameters?: Readonly<Record<string, string>>
+}
+
 /**
  * Sends the browser to the issuer. What it goes there for is in an encrypted cookie that is named by the `state`, so that several
  * tabs do not mix.
  *
- * @param options.nonce the nonce of the ID token; random unless given
- * @param options.parameters of the request, such as `prompt`
  * @throws ServiceAway
  */
 export async function passBy(
   site: Site,
   request: HttpRequest,
   response: HttpResponse,
-  options: {
-    purpose: Purpose
-    nonce?: string
-    maxAge?: number | undefined
-    parameters?: Readonly<Record<string, string>>
-  }
+  options: PassingBy
 ): Promise<void> {
   const { jar, sealer, issuer, clock, random, listener } = site
   const { purpose: of, maxAge, parameters } = options

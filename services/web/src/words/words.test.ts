@@ -21,6 +21,7 @@ const words = (item: AskedItem, language: Language = 'en', clientName = 'Shop') 
     client: 'https://shop.example/pay',
     clientName,
     consentProof: 'required',
+    signIn: null,
     subjects: [],
     document: { authServer: 'https://auth.example/' }
   }

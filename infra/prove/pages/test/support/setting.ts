@@ -49,6 +49,10 @@ export async function startSetting(settings: Readonly<Record<string, string>> = 
     auth: {
       CONSENT_PAGE_URL: `${pages}/consent`,
       CONSENT_PROOF: 'required',
+      CONSENT_SIGN_IN_FROM: '1000.00 USD',
+      CONSENT_SIGN_IN_AGE_MAX_SECONDS: '10',
+      // The clock of the system is put forward, and that of the issuer is not.
+      CONSENT_CLOCK_TOLERANCE_SECONDS: '60',
       CONSENT_ISSUERS: `consent-page@${issuer.issuer}`,
       OWNERSHIP_PUBLIC_KEYS: JSON.stringify({
         keys: [{ kid, alg: 'EdDSA', ...publicKey.export({ format: 'jwk' }) }]

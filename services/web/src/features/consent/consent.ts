@@ -40,19 +40,3 @@ export function makeOffer(grant: AskedGrant, changes: Changes, speech: Speech): 
     hash: hashOf(canonical)
   }
 }
-
-/**
- * Whether what is granted is above an amount, in whole units of its asset. What has no limit is.
- *
- * @param amount undefined for nothing is
- */
-export function isAbove(access: readonly AskedItem[], amount: number | undefined): boolean {
-  if (amount === undefined) return false
-  return access
-    .filter(({ type, actions }) => type === 'outgoing-payment' && actions.includes('create'))
-    .some(({ limits }) => {
-      const limit = limits?.debitAmount ?? limits?.receiveAmount
-      if (limit === undefined) return true
-      return BigInt(limit.value) > BigInt(amount) * 10n ** BigInt(limit.assetScale)
-    })
-}

@@ -6,9 +6,9 @@ import type { Session } from '../../domain/session.js'
 import { consentPage, type LessField } from '../../pages/consent.js'
 import { nameItem } from '../../words/describe-grant.js'
 import { isLanguage, speak, type Speech } from '../../words/languages.js'
-import { passBy } from '../passing-by.js'
+import { passBy, type PassingBy } from '../passing-by.js'
 import { frameOf, isFromHere, readForm, sendNotice, sendPage, type Site, speechFor } from '../site.js'
-import { isAbove, makeOffer, type Offer } from './consent.js'
+import { makeOffer, type Offer } from './consent.js'
 import { recordDecision } from './record.js'
 
 /** What consent needs. */
@@ -16,10 +16,6 @@ export interface ConsentDependencies {
   readonly site: Site
   readonly interactions: Interactions
   readonly holders: Holders
-  /** Above which amount, in whole units, the issuer is asked for a fresh sign-in; undefined for never. */
-  readonly stepUpAbove: number | undefined
-  /** `acr_values` of that. */
-  readonly stepUpAcrValues: string | undefined
 }
 
 const identifier = z.string().regex(/^[A-Za-z0-9_-]{1,128}$/)
@@ -91,7 +87,7 @@ async function answer(
   request: HttpRequest,
   response: HttpResponse
 ): Promise<void> {
-  const { site, interactions, stepUpAbove, stepUpAcrValues } = dependencies
+  const { site, interactions } = dependencies
   const fields = readForm(request)
   const parsed = form.safeParse(Object.fromEntries(fields))
   const session = await site.sessions.find(request.get('cookie'))
@@ -135,7 +131,6 @@ async function answer(
     recordDecision(dependencies, request, response, { at, grant, session, result })
     return
   }
-  const isStronger = isAbove(offer.access, stepUpAbove)
   await passBy(site, request, response, {
     nonce: hash,
     purpose: {
@@ -146,9 +141,16 @@ async function answer(
       issuer: session.issuer,
       sub: session.sub
     },
-    ...(isStronger ? { maxAge: 0 } : {}),
-    parameters: isStronger && stepUpAcrValues !== undefined ? { acr_values: stepUpAcrValues } : {}
+    ...demandOf(grant)
   })
+}
+
+/** What the issuer is asked for. A sign-in may get as old again before the auth server looks at it. */
+function demandOf({ signIn }: AskedGrant): Pick<PassingBy, 'maxAge' | 'parameters'> {
+  if (signIn === null) return {}
+  const { ageMaxSeconds, acrValues } = signIn
+  const maxAge = Math.floor(ageMaxSeconds / 2)
+  return { maxAge, parameters: acrValues.length === 0 ? {} : { acr_values: acrValues.join(' ') } }
 }
 
 /**

@@ -35,6 +35,7 @@ const answer = z.object({
   client: z.string(),
   clientName: z.string(),
   consentProof: z.enum(['none', 'required', 'either']),
+  signIn: z.object({ ageMaxSeconds: z.int().positive(), acrValues: z.array(z.string()) }).nullable(),
   document: z.looseObject({ authServer: z.string() })
 })
 const accepted = z.object({ finishCode: z.string().min(1) })
