@@ -193,7 +193,7 @@ describe('a token that a replica remembers from when it issued it', () => {
     expect(record.statements).toHaveLength(2)
     expect(rotations).toEqual([
       { kind: 'over' },
-      ...asked.map((item) => ({ kind: 'rotated', access: [item] }))
+      ...asked.map((item) => ({ kind: 'rotated', access: [item], expiresAtMs: auth.clock.now() + 600_000 }))
     ])
     expect(await Promise.all(issued.map(livingTokens))).toEqual([1, 1, 1])
   })

@@ -32,7 +32,8 @@ afterAll(() => auth.stop())
 beforeEach(async () => {
   purged = { grant: 0, token: 0, refusal: 0 }
   await auth.database.query(
-    'truncate grant_request, access_item, grant_expiry, interaction, consent_record, access_token, limit_window, reservation'
+    `truncate grant_request, access_item, grant_act, grant_expiry, interaction, consent_record, access_token, limit_window,
+       reservation`
   )
 })
 
