@@ -33,7 +33,8 @@ const nothing = {
   expireTime: undefined,
   keyUnavailable: false,
   consentedWalletAddress: '',
-  clientFrozen: false
+  clientFrozen: false,
+  grantPaused: false
 }
 
 describe('Introspect: an active token', () => {
@@ -86,7 +87,8 @@ describe('Introspect: an active token', () => {
       expireTime: new Date(expiresAtMs),
       keyUnavailable: false,
       consentedWalletAddress: '',
-      clientFrozen: false
+      clientFrozen: false,
+      grantPaused: false
     })
   })
 
