@@ -3,7 +3,8 @@ import { LRUCache } from 'lru-cache'
 import type { Receiver, ReceiverDirectory, RememberedReceivers } from '../../domain/receiver.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
 import { Prisma, type Queries } from '../database.js'
-import { IS_FROZEN, WALLET_ADDRESS } from '../wallet-addresses/index.js'
+import { assetById, assetIdOf } from '../ledger/index.js'
+import { accountOf, isFrozenAddress } from '../wallet-addresses/index.js'
 
 interface ReceiverRow {
   readonly id: string
@@ -21,8 +22,10 @@ const BY_ID = new Statement<ReceiverRow>(
   'find-receivers',
   Prisma.sql`select p.id, p.incoming_value::text, p.received_value::text, p.completed, p.expires_at, s.id as asset_id, s.code,
                     s.scale
-               from incoming_payment p ${WALLET_ADDRESS(Prisma.sql`p.wallet_address_id`)}
-              where p.id = any(${placeholder('ids')}::uuid[]) and not ${IS_FROZEN}`
+               from incoming_payment p ${accountOf(Prisma.sql`p.wallet_address_id`)}
+                    ${assetById(assetIdOf(Prisma.sql`w.account_id`), Prisma.sql`s`)}
+              where p.id = any(${placeholder('ids')}::uuid[])
+                and not ${isFrozenAddress(Prisma.sql`p.wallet_address_id`)}`
 )
 
 /**

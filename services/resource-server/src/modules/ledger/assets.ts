@@ -31,6 +31,16 @@ export function assetById(assetId: Prisma.Sql, alias: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`join asset ${alias} on ${alias}.id = ${assetId}`
 }
 
+/**
+ * Fragment, an expression: the id of the asset of an account, which is looked up, whatever the sizes of the tables are when the
+ * statement is planned.
+ *
+ * @param accountId names the account
+ */
+export function assetIdOf(accountId: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`(select a.asset_id from account a where a.id = ${accountId})`
+}
+
 /** Those that are accounted in here. Of others, only the code and scale are known, because something is paid in them elsewhere. */
 const WITH_ACCOUNTS = { accounts: { some: {} } } as const
 

@@ -10,6 +10,7 @@ export {
   accountById,
   ASSET_OF_ACCOUNT,
   assetById,
+  assetIdOf,
   createAsset,
   ensureAsset,
   findAssetId,
