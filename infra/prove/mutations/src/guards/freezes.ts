@@ -61,7 +61,7 @@ export const FREEZE_GUARDS: readonly Mutation[] = [
   {
     guard: 'payers are not told of a freeze',
     file: RECEIVERS,
-    text: ' and not ${IS_FROZEN}',
+    text: ' and not ${isFrozenAddress(Prisma.sql`p.wallet_address_id`)}',
     broken: '',
     test: freezing('is paid nothing, and its payers only learn that it cannot be paid')
   },
