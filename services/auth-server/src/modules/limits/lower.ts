@@ -1,5 +1,6 @@
 import { Prisma } from '../database.js'
 import { ITEM_LIMITS } from '../grants/index.js'
+import type { CountedWindow } from './refuse.js'
 
 /**
  * Fragment: lowers the limits of the windows of `lowered_item (access_item_id, from_index, limit_debit_value, limit_receive_value)` from
@@ -35,15 +36,8 @@ export const COUNTED = Prisma.sql`(
 const LATEST_COUNT = Prisma.raw('2')
 
 /** A window as {@link latestWindowsOf} selects it. */
-export interface StoredWindow {
-  readonly accessItemId: string
+export interface StoredWindow extends CountedWindow {
   readonly intervalIndex: string
-  readonly spentDebitValue: string
-  readonly debitCode: string
-  readonly debitScale: number
-  readonly spentReceiveValue: string
-  readonly receiveCode: string
-  readonly receiveScale: number
   /** ISO 8601; null for one that was never charged since this is kept. */
   readonly lastChargedAt: string | null
 }

@@ -112,7 +112,7 @@ interface RecordedRow extends SpentColumns, AmountColumns {
 }
 
 /** What is counted in a window, as JSON. */
-interface CountedWindow {
+export interface CountedWindow {
   readonly accessItemId: string
   readonly spentDebitValue: string
   readonly debitCode: string
