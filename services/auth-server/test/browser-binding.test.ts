@@ -453,14 +453,21 @@ describe('who cannot go on', () => {
     expect(response.headers.get('content-type')).toMatch(/^application\/json/)
   })
 
-  it('is told that it is done where the client did not ask for the browser: as a page, or as text', async () => {
-    const grant = await requestPendingGrant(auth, shop, { finish: false })
-    const cookie = await startInBrowser(auth, grant)
-    await decide(auth, grant, 'accept')
-    const answer = (accept: string) => auth.send('GET', finishUrl(grant), { cookie, accept })
-    expect(await answer('*/*')).toMatchObject({ status: 202, text: 'Done. You can close this page.' })
-    const page = await answer(AS_BROWSERS_DO)
-    expect([page.status, page.headers.get('content-type')]).toEqual([202, 'text/html; charset=utf-8'])
-    expect(page.text).toContain('You can close this page.')
-  })
+  it.each([
+    ['accept', 'You accepted this request', 'The site that asked you goes on by itself.'],
+    ['reject', 'You declined this request', 'Nothing was agreed to.']
+  ] as const)(
+    'is told what was decided by %s where the client did not ask for the browser: as a page, or as text',
+    async (choice, title, sentence) => {
+      const grant = await requestPendingGrant(auth, shop, { finish: false })
+      const cookie = await startInBrowser(auth, grant)
+      await decide(auth, grant, choice)
+      const answer = (accept: string) => auth.send('GET', finishUrl(grant), { cookie, accept })
+      const text = `${title}. ${sentence} You can close this page.`
+      expect(await answer('*/*')).toMatchObject({ status: 202, text })
+      const page = await answer(AS_BROWSERS_DO)
+      expect([page.status, page.headers.get('content-type')]).toEqual([202, 'text/html; charset=utf-8'])
+      expect(page.text).toContain(`<h1>${title}</h1><p>${sentence}</p>`)
+    }
+  )
 })

@@ -8,7 +8,7 @@ import {
   type TestAuthServer,
   type TestClient
 } from './auth-server.js'
-import { continueGrant, createAccountHolder, decide, requestPendingGrant } from './grants.js'
+import { FINISH_URI, continueGrant, createAccountHolder, decide, requestPendingGrant } from './grants.js'
 
 const NOBODY = '0190a8b1-0000-7000-8000-000000000001'
 /** The answer to a request with one header for each of the secrets. */
@@ -53,6 +53,7 @@ describe('the identity provider', () => {
       state: 'PENDING',
       ...told,
       payees: null,
+      returnOrigin: new URL(FINISH_URI).origin,
       mayChange: ['actions', 'limits.debitAmount', 'limits.receiveAmount', 'limits.interval'],
       consentProof: 'either',
       signIn: null,

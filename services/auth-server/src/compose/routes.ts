@@ -13,7 +13,7 @@ import { rotateTokenRoute } from '../features/rotate-token/routes.js'
 import { showGrantRoute } from '../features/show-grant/routes.js'
 import { startInteractionRoute } from '../features/start-interaction/routes.js'
 import { createInteractionCookie } from '../http/interaction-cookie.js'
-import { DONE_PAGE } from '../http/pages.js'
+import { DONE_ANSWERS } from '../http/pages.js'
 import type { ConsentProofs } from './consent-proofs.js'
 import type { Context } from './context.js'
 import type { Counters } from './counters.js'
@@ -46,7 +46,7 @@ export function createRoutes({ context, resources, domain, counters }: RoutePart
     publicUrl: config.PUBLIC_URL,
     grantEndpoint: addresses.grantEndpoint,
     consentPageUrl: config.CONSENT_PAGE_URL,
-    donePage: DONE_PAGE,
+    doneAnswers: DONE_ANSWERS,
     // The browser may finish as long as the client may continue.
     interactionCookie: createInteractionCookie(
       addresses,

@@ -71,7 +71,23 @@ const STYLE =
 export const PAGE_STYLE_SOURCE = `'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`
 
 /** The end of an interaction, for people whose client did not request a redirect. */
-export const DONE_PAGE = page({ title: 'Done', sentences: ['You can close this page.'] })
+const DONE: Readonly<Record<'approved' | 'denied', Words>> = {
+  approved: {
+    title: 'You accepted this request',
+    sentences: ['The site that asked you goes on by itself.', 'You can close this page.']
+  },
+  denied: {
+    title: 'You declined this request',
+    sentences: ['Nothing was agreed to.', 'You can close this page.']
+  }
+}
+
+/** The same as pages, and as texts, by what was decided. */
+export const DONE_ANSWERS = { approved: doneAnswer(DONE.approved), denied: doneAnswer(DONE.denied) }
+
+function doneAnswer(words: Words): { readonly page: string; readonly text: string } {
+  return { page: page(words), text: [`${words.title}.`, ...words.sentences].join(' ') }
+}
 
 /**
  * An error as a page, for people who follow the link of an interaction.

@@ -8,7 +8,8 @@ import {
 } from '@open-payments-server/http-client'
 import { ConfigurationError, redisPlaceOf } from '@open-payments-server/runtime/configuration'
 import { openSharedStore } from '@open-payments-server/shared-store'
-import { RESOURCE_GRPC_TLS } from '../config.js'
+import { AUTH_GRPC_TLS, RESOURCE_GRPC_TLS } from '../config.js'
+import { connectAuthServer } from '../grpc/auth-server.js'
 import { connectResourceServer } from '../grpc/resource-server.js'
 import type { Context, WebOverrides } from './context.js'
 
@@ -32,7 +33,6 @@ export type Resources = Awaited<ReturnType<typeof openResources>>
  */
 export async function openResources(context: Context, overrides: WebOverrides) {
   const { config, lifecycle, clock, logger } = context
-  const tls = await openTls(RESOURCE_GRPC_TLS, context)
   const sharedStore =
     overrides.sharedStore ??
     openSharedStore({
@@ -66,20 +66,38 @@ export async function openResources(context: Context, overrides: WebOverrides) {
       await Promise.all([json.close(), post.close()])
     }
   })
-  const holders = connectResourceServer({
+  return {
+    sharedStore,
+    http: { json, post },
+    ...(await connectServices(context)),
+    logo: await readLogo(config.LOGO_FILE)
+  }
+}
+
+/** Connections over gRPC to both services. */
+async function connectServices(context: Context) {
+  const { config, lifecycle } = context
+  const resourceServer = connectResourceServer({
     target: config.RESOURCE_GRPC_TARGET,
     deadlineMs: config.RESOURCE_GRPC_DEADLINE_MS,
-    tls,
+    tls: await openTls(RESOURCE_GRPC_TLS, context),
     serverName: config.RESOURCE_GRPC_TLS_SERVER_NAME
   })
+  const authServer = connectAuthServer({
+    target: config.AUTH_GRPC_TARGET,
+    deadlineMs: config.AUTH_GRPC_DEADLINE_MS,
+    tls: await openTls(AUTH_GRPC_TLS, context),
+    serverName: config.AUTH_GRPC_TLS_SERVER_NAME
+  })
   lifecycle.add({
-    name: 'resource server connection',
+    name: 'connections to the services',
     stop: () => {
-      holders.close()
+      resourceServer.close()
+      authServer.close()
       return Promise.resolve()
     }
   })
-  return { sharedStore, http: { json, post }, holders, logo: await readLogo(config.LOGO_FILE) }
+  return { resourceServer, authServer }
 }
 
 async function readLogo(path: string | undefined): Promise<string | undefined> {

@@ -1,5 +1,6 @@
 import type { Route } from '@open-payments-server/http-server'
 import { createHealthRoutes, type Readiness } from '@open-payments-server/service-kit/health'
+import { allowedRoutes } from '../features/allowed/routes.js'
 import { finishConsent } from '../features/consent/finish.js'
 import { consentRoutes } from '../features/consent/routes.js'
 import { homeRoute } from '../features/home/routes.js'
@@ -14,7 +15,7 @@ import type { Resources } from './resources.js'
 /** The pages of account holders. */
 export function createHolderRoutes(
   { config }: Context,
-  { http, holders, logo }: Resources,
+  { http, resourceServer, authServer, logo }: Resources,
   site: Site,
   readiness: Readiness
 ): Route[] {
@@ -25,12 +26,13 @@ export function createHolderRoutes(
       secret: config.IDENTITY_PROVIDER_SECRET.reveal(),
       ...http
     }),
-    holders
+    holders: resourceServer,
+    receivers: resourceServer
   }
   return [
     ...createHealthRoutes(readiness),
     ...assetRoutes(styleOf(site.brand), logo),
-    homeRoute(site),
+    ...allowedRoutes({ site, grants: authServer, wallets: resourceServer, receivers: resourceServer }),
     ...signInRoutes(site, (request, response, confirmed) =>
       finishConsent(consent, request, response, confirmed)
     ),

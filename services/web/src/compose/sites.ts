@@ -14,7 +14,8 @@ export function createHolderSite(context: Context, resources: Resources): Site {
     issuer: config.ISSUER,
     clientId: config.CLIENT_ID,
     clientSecret: config.CLIENT_SECRET?.reveal(),
-    rolesClaim: undefined
+    rolesClaim: undefined,
+    holderClaim: config.HOLDER_CLAIM
   })
 }
 
@@ -29,7 +30,8 @@ export function createConsoleSite(context: Context, resources: Resources): Site 
     issuer: config.CONSOLE_ISSUER ?? config.ISSUER,
     clientId,
     clientSecret: config.CONSOLE_CLIENT_SECRET?.reveal(),
-    rolesClaim: config.CONSOLE_ROLES_CLAIM
+    rolesClaim: config.CONSOLE_ROLES_CLAIM,
+    holderClaim: undefined
   })
 }
 
@@ -43,9 +45,10 @@ function createSite(
     clientId: string
     clientSecret: string | undefined
     rolesClaim: string | undefined
+    holderClaim: string | undefined
   }
 ): Site {
-  const { listener, rolesClaim, issuer, clientId, clientSecret } = of
+  const { listener, rolesClaim, holderClaim, issuer, clientId, clientSecret } = of
   const [origin = ''] = of.origins
   const jar = new CookieJar({ listener, isSecure: origin.startsWith('https:') })
   const sealer = createSealer(
@@ -83,6 +86,7 @@ function createSite(
       fetch: createIssuerFetch(http)
     }),
     rolesClaim,
+    holderClaim,
     clock,
     random
   }

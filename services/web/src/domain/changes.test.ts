@@ -10,8 +10,12 @@ const item = (value: string, interval?: string) => ({
     ...(interval === undefined ? {} : { interval })
   }
 })
+const EXPIRES = Date.UTC(2026, 2, 10, 12)
 const apply = (fields: Record<string, string>, asked = [item(MAX)], decimalSign: '.' | ',' = '.') =>
-  applyChanges(asked, readChanges(Object.entries(fields)), decimalSign)
+  applyChanges(asked, readChanges(Object.entries(fields)), EXPIRES, {
+    decimalSign,
+    endOfDay: (day) => (/^\d{4}-\d\d-\d\d$/.test(day) ? Date.parse(day) + 86_400_000 : undefined)
+  })
 
 describe('changes', () => {
   it.each([
@@ -56,6 +60,42 @@ describe('changes', () => {
     })
   })
 
+  it.each([
+    // It is 10 March, in the third interval.
+    ['R12/2026-01-01T00:00:00Z/P1M', '2026-05-31', 'R5/2026-01-01T00:00:00Z/P1M'],
+    ['R/2026-01-01T00:00:00Z/P1M', '2026-06-15', 'R5/2026-01-01T00:00:00Z/P1M'],
+    ['R/2026-01-01T00:00:00Z/P1M', '2026-04-01', 'R3/2026-01-01T00:00:00Z/P1M'],
+    ['R12/2026-01-01T00:00:00Z/P1M', '2026-03-20', 'R1/2026-03-01T00:00:00.000Z/2026-03-21T00:00:00.000Z'],
+    ['R/2026-04-01T00:00:00Z/P1M', '2026-04-20', 'R1/2026-04-01T00:00:00.000Z/2026-04-21T00:00:00.000Z'],
+    [undefined, '2026-04-20', 'R1/2026-03-09T00:00:00.000Z/2026-04-21T00:00:00.000Z']
+  ])('end %s on %s', (interval, day, narrowed) => {
+    expect(apply({ 'end-0': day }, [item('100', interval)])).toMatchObject({
+      isLess: true,
+      items: [{ item: { limits: { interval: narrowed } } }]
+    })
+  })
+
+  it.each([
+    ['R12/2026-01-01T00:00:00Z/P1M', '2026-03-09'],
+    ['R12/2026-04-01T00:00:00Z/P1M', '2026-03-31'],
+    [undefined, '20.04.2026'],
+    [undefined, '']
+  ])('refuse to end %s on %j', (interval, day) => {
+    const expected = day === '' ? { isLess: false } : { problem: 'end' }
+    expect(apply({ 'end-0': day }, [item('100', interval)])).toMatchObject(expected)
+  })
+
+  it('end nothing later than was asked', () => {
+    const asked = [item('100', 'R12/2026-01-01T00:00:00Z/P1M')]
+    expect(apply({ 'end-0': '2027-06-01' }, asked)).toMatchObject({
+      isLess: false,
+      items: [{ item: asked[0] }]
+    })
+    expect(apply({ 'end-0': '2026-05-31', 'times-0': '4' }, asked)).toMatchObject({
+      items: [{ item: { limits: { interval: 'R4/2026-01-01T00:00:00Z/P1M' } } }]
+    })
+  })
+
   it('that change nothing are none', () => {
     const asked = [item('100', 'R12/2026-01-01T00:00:00Z/P1M')]
     expect(apply({ 'amount-0': '1.00', 'times-0': '12', 'amount-7': '1' }, asked)).toEqual({
@@ -75,9 +115,9 @@ describe('changes', () => {
 
   it('are read from the fields that they are written to', () => {
     const changes = readChanges(
-      Object.entries({ 'amount-0': '1', 'times-3': '2', 'without-12': 'on', other: 'x' })
+      Object.entries({ 'amount-0': '1', 'times-3': '2', 'end-2': 'x', 'without-12': 'on', other: 'x' })
     )
     expect(readChanges(changeFields(changes))).toEqual(changes)
-    expect(changeFields(changes)).toHaveLength(3)
+    expect(changeFields(changes)).toHaveLength(4)
   })
 })

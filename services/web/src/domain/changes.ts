@@ -5,7 +5,12 @@ import {
   parseAmount,
   parseMajorUnits
 } from '@open-payments-server/value-types/amounts'
-import { parseRepeatingInterval } from '@open-payments-server/value-types/intervals'
+import {
+  intervalBounds,
+  intervalIndexAt,
+  parseRepeatingInterval,
+  type RepeatingInterval
+} from '@open-payments-server/value-types/intervals'
 import type { AskedItem } from './grant.js'
 
 /** By how much less than was asked an account holder allows, by the place of the item, from 0. As they wrote it. */
@@ -14,12 +19,14 @@ export interface Changes {
   readonly amounts: ReadonlyMap<number, string>
   /** Numbers of repetitions. */
   readonly times: ReadonlyMap<number, string>
+  /** Last days, such as `2027-03-31`. */
+  readonly ends: ReadonlyMap<number, string>
   /** Items that are left out. */
   readonly without: ReadonlySet<number>
 }
 
 /** Why changes cannot be applied. */
-export type ChangeProblem = 'amount' | 'times' | 'nothing'
+export type ChangeProblem = 'amount' | 'times' | 'end' | 'nothing'
 
 /** What is left of a request. */
 export type Narrowed =
@@ -29,15 +36,25 @@ export type Narrowed =
     }
   | { readonly problem: ChangeProblem }
 
-const NAME = /^(amount|times|without)-(\d{1,2})$/
+/** How what somebody wrote is read. */
+export interface Reading {
+  /** Between units and fractions in amounts. */
+  readonly decimalSign: '.' | ','
+  /** When a day ends, exclusive, in milliseconds since 1970; undefined for what is no day. */
+  readonly endOfDay: (day: string) => number | undefined
+}
+
+const NAME = /^(amount|times|end|without)-(\d{1,2})$/
 /** Of any of them, in characters: the largest amount has 78 digits. */
 const VALUE_LENGTH_MAX = 300
+const DAY_MS = 86_400_000
 const COUNT = /^[1-9]\d{0,5}$/
 
 /** Reads changes from the fields of a form; others are ignored. */
 export function readChanges(fields: Iterable<readonly [string, string]>): Changes {
   const amounts = new Map<number, string>()
   const times = new Map<number, string>()
+  const ends = new Map<number, string>()
   const without = new Set<number>()
   for (const [name, value] of fields) {
     const [, kind, digits] = NAME.exec(name) ?? []
@@ -45,16 +62,23 @@ export function readChanges(fields: Iterable<readonly [string, string]>): Change
     const place = Number(digits)
     if (kind === 'amount') amounts.set(place, value.trim())
     else if (kind === 'times') times.set(place, value.trim())
+    else if (kind === 'end') ends.set(place, value.trim())
     else without.add(place)
   }
-  return { amounts, times, without }
+  return { amounts, times, ends, without }
 }
 
 /** The fields from which {@link readChanges} reads the same. */
-export function changeFields({ amounts, times, without }: Changes): readonly (readonly [string, string])[] {
+export function changeFields({
+  amounts,
+  times,
+  ends,
+  without
+}: Changes): readonly (readonly [string, string])[] {
   return [
     ...[...amounts].map(([place, value]) => [`amount-${String(place)}`, value] as const),
     ...[...times].map(([place, value]) => [`times-${String(place)}`, value] as const),
+    ...[...ends].map(([place, value]) => [`end-${String(place)}`, value] as const),
     ...[...without].map((place) => [`without-${String(place)}`, 'on'] as const)
   ]
 }
@@ -62,12 +86,13 @@ export function changeFields({ amounts, times, without }: Changes): readonly (re
 /**
  * What is granted with changes.
  *
- * @param decimalSign between units and fractions in amounts
+ * @param expiresAtMs when the request can no longer be decided
  */
 export function applyChanges(
   asked: readonly AskedItem[],
   changes: Changes,
-  decimalSign: '.' | ','
+  expiresAtMs: number,
+  reading: Reading
 ): Narrowed {
   const items: { place: number; item: AskedItem }[] = []
   let isLess = false
@@ -76,10 +101,12 @@ export function applyChanges(
       isLess = true
       continue
     }
-    const amount = narrowAmount(item, changes.amounts.get(place), decimalSign)
+    const amount = narrowAmount(item, changes.amounts.get(place), reading.decimalSign)
     if (amount === 'problem') return { problem: 'amount' }
-    const interval = narrowTimes(item, changes.times.get(place))
-    if (interval === 'problem') return { problem: 'times' }
+    const fewer = narrowTimes(item, changes.times.get(place))
+    if (fewer === 'problem') return { problem: 'times' }
+    const interval = narrowEnd(item, fewer, changes.ends.get(place), { expiresAtMs, reading })
+    if (interval === 'problem') return { problem: 'end' }
     if (amount === undefined && interval === undefined) {
       items.push({ place, item })
       continue
@@ -89,6 +116,13 @@ export function applyChanges(
     items.push({ place, item: { ...item, limits } })
   }
   return items.length === 0 ? { problem: 'nothing' } : { items, isLess }
+}
+
+/** Whether an end can be set: not where only one receiver is paid, nor where the last interval is fixed. */
+export function takesEnd({ type, actions, limits }: AskedItem): boolean {
+  if (type !== 'outgoing-payment' || !actions.includes('create') || limits?.receiver !== undefined)
+    return false
+  return limits?.interval === undefined || parseRepeatingInterval(limits.interval).anchor === 'start'
 }
 
 /** The amount of an item that can be lowered, and its name. */
@@ -136,4 +170,45 @@ function narrowTimes(item: AskedItem, text: string | undefined): string | undefi
   if (text === undefined || most === undefined || interval === undefined) return undefined
   if (!COUNT.test(text) || Number(text) > most) return 'problem'
   return Number(text) === most ? undefined : interval.replace(/^R[^/]*/, `R${text}`)
+}
+
+/**
+ * The interval with an end. What is counted in an interval cannot be counted in a part of it and the rest: so the last one is the last that
+ * ends by then, or a part of the one that runs.
+ *
+ * @param fewer the interval with fewer repetitions; undefined unless there are
+ */
+function narrowEnd(
+  item: AskedItem,
+  fewer: string | undefined,
+  day: string | undefined,
+  { expiresAtMs, reading }: { readonly expiresAtMs: number; readonly reading: Reading }
+): string | undefined {
+  if (day === undefined || !takesEnd(item)) return fewer
+  const endMs = reading.endOfDay(day)
+  if (endMs === undefined || endMs <= expiresAtMs) return 'problem'
+  const text = fewer ?? item.limits?.interval
+  // It may be decided at any time until then, and counts from then on.
+  if (text === undefined) return single(Math.floor(expiresAtMs / DAY_MS - 1) * DAY_MS, endMs)
+  const interval = parseRepeatingInterval(text)
+  if (endMs <= interval.anchorMs) return 'problem'
+  const ended = endedIntervals(interval, endMs)
+  if (ended === undefined) return fewer
+  const running = intervalIndexAt(interval, expiresAtMs) ?? 0n
+  return ended > running
+    ? text.replace(/^R[^/]*/, `R${String(ended)}`)
+    : single(intervalBounds(interval, running).startMs, endMs)
+}
+
+/** How many intervals have ended by an instant after the first began; undefined if that is all of them. */
+function endedIntervals(interval: RepeatingInterval, endMs: number): bigint | undefined {
+  const index = intervalIndexAt(interval, endMs - 1)
+  if (index === undefined) return undefined
+  const ended = intervalBounds(interval, index).endMs <= endMs ? index + 1n : index
+  return interval.count !== undefined && ended >= BigInt(interval.count) ? undefined : ended
+}
+
+/** One interval: the amounts apply to all of it. */
+function single(startMs: number, endMs: number): string {
+  return `R1/${new Date(startMs).toISOString()}/${new Date(endMs).toISOString()}`
 }

@@ -26,6 +26,8 @@ export interface InteractionAddress {
 
 /** What a client asks of an account holder, as the auth server tells it. */
 export interface AskedGrant {
+  /** UUID. */
+  readonly grantId: string
   readonly access: readonly AskedItem[]
   /** URL of the wallet address whose account holder is asked. */
   readonly walletAddress: string
@@ -38,6 +40,8 @@ export interface AskedGrant {
   readonly client: string
   /** What the client calls itself. */
   readonly clientName: string
+  /** Origin of the page of the client where the browser ends; null when it ends here. */
+  readonly returnOrigin: string | null
   /** Whether an acceptance must prove the consent, must not, or may. */
   readonly consentProof: 'none' | 'required' | 'either'
   /** How fresh the sign-in must be that proves it, and of which class (`acr`; empty for any); null when that does not matter. */

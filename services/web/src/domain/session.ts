@@ -8,6 +8,8 @@ export interface Session extends Person {
   readonly startedSeconds: number
   /** What the issuer calls them; undefined when it does not say. */
   readonly name: string | undefined
+  /** Values of the claim that names accounts; empty where none does. */
+  readonly holderClaimValues: readonly string[]
   /** Roles of an operator, among those that are known here. */
   readonly roles: readonly string[]
 }

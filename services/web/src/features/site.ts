@@ -31,6 +31,8 @@ export interface Site {
   readonly issuer: Issuer
   /** Claim of the ID token with roles; undefined where nobody has one. */
   readonly rolesClaim: string | undefined
+  /** Claim of the ID token that names accounts; undefined where none does. */
+  readonly holderClaim: string | undefined
   readonly clock: Clock
   readonly random: Random
 }

@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http'
 import {
   createHttpApp,
-  type PublicError,
+  PublicError,
   type RequestObserver,
   type Route,
   serviceUnavailable,
@@ -10,6 +10,7 @@ import {
 import type { Logger } from '@open-payments-server/runtime'
 import { SharedStoreUnavailable } from '@open-payments-server/shared-store'
 import { ServiceAway } from '../domain/grant.js'
+import { NoSuchPage } from '../domain/paged.js'
 import { frameOf, type Site, speechFor } from '../features/site.js'
 import { noticePage } from '../pages/notice.js'
 import type { Notice } from '../words/messages.js'
@@ -61,6 +62,8 @@ function noticeOf(status: number): Notice {
 
 /** A service that is away passes by itself. While it cannot be told who signed out, nobody counts as signed in. */
 function answerOf(error: unknown): PublicError | undefined {
+  if (error instanceof NoSuchPage)
+    return new PublicError({ status: 404, code: BAD_REQUEST_CODE, description: 'not found', cause: error })
   return error instanceof ServiceAway || error instanceof SharedStoreUnavailable
     ? serviceUnavailable(UNAVAILABLE_CODE, error)
     : undefined

@@ -1,18 +1,14 @@
 import type { JSX } from 'preact'
 import type { ChangeProblem } from '../domain/changes.js'
 import type { GrantWords } from '../words/describe-grant.js'
+import type { Fact } from '../words/fact.js'
 import { type Frame, renderPage } from './layout.js'
+import type { WayOn } from './notice.js'
+import { Facts, Hidden, type TextField, Typed, Warning } from './parts.js'
 
 /** A field by which less can be allowed. */
 export type LessField =
-  | {
-      readonly kind: 'text'
-      readonly name: string
-      readonly label: string
-      readonly value: string
-      readonly isDecimal: boolean
-    }
-  | { readonly kind: 'tick'; readonly name: string; readonly label: string; readonly isOn: boolean }
+  TextField | { readonly kind: 'tick'; readonly name: string; readonly label: string; readonly isOn: boolean }
 
 /** What the page is made of. */
 export interface ConsentView {
@@ -39,15 +35,11 @@ export function consentPage(frame: Frame, view: ConsentView): string {
     <>
       <h1>{words.headline}</h1>
       {view.isLess && <p class="quiet">{messages.consent.isLess}</p>}
-      {words.warnings.length > 0 && (
-        <div class="warning">
-          {words.warnings.map((text) => (
-            <p key={text}>{text}</p>
-          ))}
-        </div>
-      )}
-      <Facts words={words} />
-      <p class="quiet">{messages.consent.check}</p>
+      <Warning texts={words.warnings} />
+      <Facts facts={words.facts} />
+      <p class="quiet">
+        {messages.consent.check} {messages.consent.later}
+      </p>
       <form method="post" action="/consent" class="actions">
         <Hidden fields={hidden} />
         {problem === undefined && (
@@ -61,26 +53,6 @@ export function consentPage(frame: Frame, view: ConsentView): string {
       </form>
       <Less frame={frame} view={view} />
     </>
-  )
-}
-
-function Facts({ words }: { words: GrantWords }): JSX.Element {
-  return (
-    <dl>
-      {words.facts.map(({ label, value, remark }, place) => (
-        <div key={place}>
-          <dt>{label}</dt>
-          <dd>
-            <bdi>{value}</bdi>
-            {remark !== undefined && (
-              <small>
-                <bdi>{remark}</bdi>
-              </small>
-            )}
-          </dd>
-        </div>
-      ))}
-    </dl>
   )
 }
 
@@ -113,34 +85,62 @@ function Less({ frame, view }: { frame: Frame; view: ConsentView }): JSX.Element
 }
 
 function Field({ field }: { field: LessField }): JSX.Element {
-  if (field.kind === 'tick')
-    return (
-      <label class="tick">
-        <input type="checkbox" name={field.name} checked={field.isOn} />
-        <span>{field.label}</span>
-      </label>
-    )
+  if (field.kind !== 'tick') return <Typed field={field} />
   return (
-    <>
-      <label for={field.name}>{field.label}</label>
-      <input
-        type="text"
-        id={field.name}
-        name={field.name}
-        value={field.value}
-        inputMode={field.isDecimal ? 'decimal' : 'numeric'}
-        autoComplete="off"
-      />
-    </>
+    <label class="tick">
+      <input type="checkbox" name={field.name} checked={field.isOn} />
+      <span>{field.label}</span>
+    </label>
   )
 }
 
-function Hidden({ fields }: { fields: readonly (readonly [string, string])[] }): JSX.Element {
-  return (
+/** Says what an account holder decided, after they did. */
+export function decidedPage(
+  frame: Frame,
+  view: {
+    readonly isAllowed: boolean
+    readonly headline: string
+    readonly facts: readonly Fact[]
+    /** Where what was allowed can be seen and stopped; undefined where there is nothing to stop. */
+    readonly grantPath: string | undefined
+    /** To the client; undefined when it is told otherwise. */
+    readonly wayBack: WayOn | undefined
+  }
+): string {
+  const { consent, allowed } = frame.speech.messages
+  const { isAllowed, grantPath, wayBack } = view
+  const words = isAllowed ? consent.agreed : consent.declined
+  return renderPage(
+    frame,
+    words.title,
     <>
-      {fields.map(([name, value]) => (
-        <input key={name} type="hidden" name={name} value={value} />
-      ))}
+      <h1>{words.title}</h1>
+      {isAllowed ? (
+        <p>
+          <bdi>{view.headline}</bdi>
+        </p>
+      ) : (
+        <p>{consent.declined.text}</p>
+      )}
+      {wayBack === undefined && <p>{words.canClose}</p>}
+      {isAllowed && <Facts facts={view.facts} />}
+      <p class="actions screen">
+        {wayBack !== undefined && (
+          <a class="button primary" href={wayBack.to}>
+            {wayBack.label}
+          </a>
+        )}
+        {isAllowed && grantPath !== undefined && (
+          <a class="button second" href={grantPath}>
+            {consent.agreed.see}
+          </a>
+        )}
+      </p>
+      {isAllowed && grantPath !== undefined && (
+        <p class="quiet screen">
+          <a href={`${grantPath}/receipt`}>{allowed.receiptLink}</a>. {allowed.receipt.keep}
+        </p>
+      )}
     </>
   )
 }

@@ -9,6 +9,8 @@ export interface Frame {
   readonly speech: Speech
   /** Who is signed in; undefined when nobody is, or where that does not matter. */
   readonly person?: { readonly name: string; readonly formToken: string } | undefined
+  /** Path of the first page, which the name of the provider leads to; it leads nowhere without. */
+  readonly home?: string | undefined
   /** Path of this page, for the links to other languages; none without. */
   readonly path?: string | undefined
 }
@@ -19,7 +21,7 @@ export function renderPage(frame: Frame, title: string, content: ComponentChildr
 }
 
 function Page(props: { frame: Frame; title: string; content: ComponentChildren }): JSX.Element {
-  const { brand, speech, person, path } = props.frame
+  const { brand, speech, person, home, path } = props.frame
   const { messages, language } = speech
   return (
     <html lang={language}>
@@ -35,8 +37,13 @@ function Page(props: { frame: Frame; title: string; content: ComponentChildren }
           {messages.layout.skip}
         </a>
         <header>
-          {brand.hasLogo ? <img src="/logo.svg" alt="" /> : <span class="mark" aria-hidden="true" />}
-          <span>{brand.name}</span>
+          {home === undefined ? (
+            <BrandName brand={brand} />
+          ) : (
+            <a href={home}>
+              <BrandName brand={brand} />
+            </a>
+          )}
         </header>
         <main id="content">
           <div class="card">{props.content}</div>
@@ -53,6 +60,15 @@ function Page(props: { frame: Frame; title: string; content: ComponentChildren }
         </footer>
       </body>
     </html>
+  )
+}
+
+function BrandName({ brand }: { brand: Brand }): JSX.Element {
+  return (
+    <>
+      {brand.hasLogo ? <img src="/logo.svg" alt="" /> : <span class="mark" aria-hidden="true" />}
+      <span>{brand.name}</span>
+    </>
   )
 }
 

@@ -4,7 +4,7 @@ import { type Frame, renderPage } from './layout.js'
 /** A way on from a page. */
 export interface WayOn {
   readonly label: string
-  /** Path here. */
+  /** Path here, or the auth server's URL. */
   readonly to: string
 }
 

@@ -1,3 +1,4 @@
+import { allowedDe } from './allowed-de.js'
 import type { Messages } from './messages.js'
 
 const START_AGAIN = 'Beginnen Sie noch einmal auf der Seite, von der Sie kamen.'
@@ -24,9 +25,12 @@ export const de: Messages = {
     other: 'Erlauben'
   },
   payeeAt: (domain) => `einen Empfänger bei ${domain}`,
+  payeeElsewhere: (domain) => `bei einem anderen Anbieter, ${domain}, dessen Kunden wir nicht kennen`,
+  payeeGone: 'hier kann nichts mehr bezahlt werden',
   facts: {
     from: 'Von',
     to: 'An',
+    purpose: 'Wofür',
     amount: 'Wie viel',
     until: 'Bis',
     asks: 'Wer fragt',
@@ -39,12 +43,14 @@ export const de: Messages = {
   payeeGets: (amount) => `der Empfänger erhält höchstens ${amount}; Sie zahlen, was das kostet`,
   noLimit: 'ohne Grenze',
   between: (start, end) => `${end}, ab ${start}, einmal`,
+  onceUntil: (end) => `${end}, ohne Wiederholung`,
   withoutEnd: 'bis Sie es beenden',
   times: (count, end) => `${end}, insgesamt ${String(count)} Mal`,
   warnings: {
     anyone: 'Die Anwendung entscheidet, an wen sie Ihr Geld zahlt.',
     noLimit: 'Es gibt keine Grenze. Alles auf diesem Konto kann abgebucht werden.',
-    noEnd: 'Das endet nicht von selbst.'
+    noEnd: 'Das endet nicht von selbst.',
+    gone: 'Was bezahlt würde, gibt es nicht, oder nicht mehr.'
   },
   actions: {
     'outgoing-payment:read': 'die Zahlungen sehen, die sie ausgelöst hat',
@@ -72,6 +78,7 @@ export const de: Messages = {
     lessAmount: (code, most) => `Betrag in ${code}, höchstens ${most}`,
     lessTimes: (most) => `Wie oft, höchstens ${most}`,
     endless: 'ohne Ende',
+    lessEnd: 'Letzter Tag, wenn es früher enden soll',
     leaveOut: (what) => `Weglassen: ${what}`,
     show: 'Zeigen, was das heißt',
     isLess: 'Das ist weniger, als verlangt wurde.',
@@ -79,20 +86,30 @@ export const de: Messages = {
     problems: {
       amount: 'Der Betrag muss größer als null sein, und höchstens so groß wie verlangt.',
       times: 'Die Zahl muss mindestens 1 sein, und höchstens so groß wie verlangt.',
+      end: 'Der letzte Tag muss in der Zukunft liegen, und nicht vor der ersten Zahlung.',
       nothing: 'Wenn Sie alles weglassen, lehnen Sie bitte ab.'
     },
-    claims: (name) => `nennt sich „${name}“; jeder kann jeden Namen wählen`
+    claims: (name) => `nennt sich „${name}“; jeder kann jeden Namen wählen`,
+    later: 'Sie können es später hier ansehen, anhalten, senken und beenden, jederzeit.',
+    backTo: (domain) => `Zurück zu ${domain}`,
+    agreed: {
+      title: 'Sie haben das erlaubt',
+      canClose: 'Die Seite, die gefragt hat, macht von selbst weiter. Sie können diese Seite schließen.',
+      see: 'Ansehen, anhalten, senken oder beenden'
+    },
+    declined: {
+      title: 'Sie haben das abgelehnt',
+      text: 'Es wurde nichts vereinbart, und es wird nichts bezahlt.',
+      canClose: 'Sie können diese Seite schließen.'
+    }
   },
   layout: {
     signedInAs: (name) => `Angemeldet als ${name}`,
     signOut: 'Abmelden',
     skip: 'Zum Inhalt'
   },
-  home: {
-    title: (name) => `Hallo ${name}`,
-    text: 'Sie sind angemeldet. Wenn eine Seite aus Ihrem Konto zahlen will, entscheiden Sie hier.',
-    someone: 'Sie'
-  },
+  home: { someone: 'Sie' },
+  allowed: allowedDe,
   console: {
     title: (name) => `Angemeldet als ${name}`,
     roles: 'Rollen',
@@ -100,17 +117,13 @@ export const de: Messages = {
   },
   signIn: 'Anmelden',
   signInAsOther: 'Als jemand anderes anmelden',
-  lookAgain: 'Die Anfrage noch einmal ansehen',
+  lookAgain: 'Noch einmal ansehen',
   notices: {
     'not-found': { title: 'Diese Seite gibt es nicht', sentences: [START_AGAIN] },
     incomplete: { title: 'Dieser Link ist nicht vollständig', sentences: [START_AGAIN] },
     'unknown-request': {
       title: 'Diese Anfrage gibt es nicht mehr',
       sentences: ['Sie wurde zurückgezogen, oder es gab sie nie.', START_AGAIN]
-    },
-    decided: {
-      title: 'Über diese Anfrage ist schon entschieden',
-      sentences: ['Wenn es dort nicht weitergeht, wo gefragt wurde, beginnen Sie dort noch einmal.']
     },
     expired: {
       title: 'Diese Anfrage ist abgelaufen',
@@ -148,6 +161,10 @@ export const de: Messages = {
         'Das kam nicht von einer Seite, die Ihnen gezeigt wurde, während Sie angemeldet waren.',
         'Gehen Sie zurück, laden Sie die Seite neu, und wählen Sie noch einmal.'
       ]
+    },
+    'signed-out-meanwhile': {
+      title: 'Sie wurden inzwischen abgemeldet',
+      sentences: ['Es ist nichts geschehen.', 'Melden Sie sich an, und wählen Sie noch einmal.']
     },
     'signed-out': { title: 'Sie sind abgemeldet', sentences: ['Sie können diese Seite schließen.'] },
     'sign-in-cancelled': {

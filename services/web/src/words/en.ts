@@ -1,3 +1,4 @@
+import { allowedEn } from './allowed-en.js'
 import type { Messages } from './messages.js'
 
 const START_AGAIN = 'Start again from the site that sent you here.'
@@ -24,9 +25,12 @@ export const en: Messages = {
     other: 'Allow'
   },
   payeeAt: (domain) => `a payee at ${domain}`,
+  payeeElsewhere: (domain) => `at another provider, ${domain}, whose customers we do not know`,
+  payeeGone: 'nothing can be paid here any more',
   facts: {
     from: 'From',
     to: 'To',
+    purpose: 'For',
     amount: 'How much',
     until: 'Until',
     asks: 'Asked by',
@@ -39,12 +43,14 @@ export const en: Messages = {
   payeeGets: (amount) => `the payee gets at most ${amount}; you pay what it costs to deliver that`,
   noLimit: 'no limit',
   between: (start, end) => `${end}, from ${start}, once`,
+  onceUntil: (end) => `${end}, not repeated`,
   withoutEnd: 'until you stop it',
   times: (count, end) => `${end}, ${String(count)} times in all`,
   warnings: {
     anyone: 'It decides whom it pays with your money.',
     noLimit: 'There is no limit. It can take everything in this account.',
-    noEnd: 'This does not end by itself.'
+    noEnd: 'This does not end by itself.',
+    gone: 'What would be paid does not exist, or no longer.'
   },
   actions: {
     'outgoing-payment:read': 'see the payments that it made',
@@ -71,6 +77,7 @@ export const en: Messages = {
     lessAmount: (code, most) => `Amount in ${code}, at most ${most}`,
     lessTimes: (most) => `How many times, at most ${most}`,
     endless: 'without end',
+    lessEnd: 'Last day, if it should end earlier',
     leaveOut: (what) => `Leave out: ${what}`,
     show: 'Show what that means',
     isLess: 'This is less than was asked for.',
@@ -78,20 +85,30 @@ export const en: Messages = {
     problems: {
       amount: 'The amount must be above zero, and at most what was asked for.',
       times: 'The number must be at least 1, and at most what was asked for.',
+      end: 'The last day must be in the future, and not before the first payment.',
       nothing: 'If you leave out everything, decline instead.'
     },
-    claims: (name) => `calls itself “${name}”; anyone can choose any name`
+    claims: (name) => `calls itself “${name}”; anyone can choose any name`,
+    later: 'You can see, pause, lower and stop it here later, at any time.',
+    backTo: (domain) => `Back to ${domain}`,
+    agreed: {
+      title: 'You allowed this',
+      canClose: 'The site that asked you goes on by itself. You can close this page.',
+      see: 'See, pause, lower or stop it'
+    },
+    declined: {
+      title: 'You declined this',
+      text: 'Nothing was agreed to, and nothing is paid.',
+      canClose: 'You can close this page.'
+    }
   },
   layout: {
     signedInAs: (name) => `Signed in as ${name}`,
     signOut: 'Sign out',
     skip: 'Skip to the content'
   },
-  home: {
-    title: (name) => `Hello ${name}`,
-    text: 'You are signed in. When a site asks to pay from your account, you decide here.',
-    someone: 'you'
-  },
+  home: { someone: 'you' },
+  allowed: allowedEn,
   console: {
     title: (name) => `Signed in as ${name}`,
     roles: 'Roles',
@@ -99,17 +116,13 @@ export const en: Messages = {
   },
   signIn: 'Sign in',
   signInAsOther: 'Sign in as somebody else',
-  lookAgain: 'Look at the request again',
+  lookAgain: 'Look again',
   notices: {
     'not-found': { title: 'There is no such page', sentences: [START_AGAIN] },
     incomplete: { title: 'This link is not complete', sentences: [START_AGAIN] },
     'unknown-request': {
       title: 'This request is gone',
       sentences: ['It was withdrawn, or never existed.', START_AGAIN]
-    },
-    decided: {
-      title: 'This request was decided already',
-      sentences: ['If the site that asked does not go on, start again from there.']
     },
     expired: {
       title: 'This request has expired',
@@ -140,6 +153,10 @@ export const en: Messages = {
         'This was not sent from a page that you were shown while you were signed in.',
         'Go back, reload the page, and choose again.'
       ]
+    },
+    'signed-out-meanwhile': {
+      title: 'You were signed out meanwhile',
+      sentences: ['Nothing was done.', 'Sign in, and choose again.']
     },
     'signed-out': { title: 'You are signed out', sentences: ['You can close this page.'] },
     'sign-in-cancelled': {

@@ -1,4 +1,5 @@
 import { type AmountWire, parseAmount } from '@open-payments-server/value-types/amounts'
+import { DateTime } from 'luxon'
 
 /** Values as a language writes them. */
 export interface Formats {
@@ -10,6 +11,14 @@ export interface Formats {
   date(instantMs: number): string
   /** With hour, minute and time zone. */
   instant(instantMs: number): string
+  /** The last day of what ends at an instant, exclusive; the instant, if a day does not end with it. */
+  until(endMs: number): string
+  /** The last day of what ends at an instant, exclusive, as forms have it: `2027-03-31`. */
+  plainDay(endMs: number): string
+  /** When a day ends that a form has, exclusive; undefined for what is none. */
+  endOfDay(day: string): number | undefined
+  /** `25 %` of a whole, 0 to 100. */
+  percent(share: number): string
   /** `3 months`; a list for a mixed duration. */
   duration(
     parts: readonly (readonly [
@@ -23,6 +32,8 @@ export interface Formats {
 /** Does not break between the number and its code. */
 const NO_BREAK = '\u00a0'
 
+const DAY = /^[12]\d{3}-\d{2}-\d{2}$/
+
 /** @param timeZone in which dates are shown (IANA) */
 export function createFormats(language: string, timeZone: string, decimalSign: string): Formats {
   // British dates have the day first, as most of the world does.
@@ -34,6 +45,7 @@ export function createFormats(language: string, timeZone: string, decimalSign: s
     timeZone,
     timeZoneName: 'short'
   })
+  const percent = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 0 })
   const list = new Intl.ListFormat(locale, { type: 'conjunction' })
   const withSign = (amount: AmountWire, writeWhole: (value: bigint) => string): string => {
     const { value, asset } = parseAmount(amount)
@@ -41,11 +53,21 @@ export function createFormats(language: string, timeZone: string, decimalSign: s
     const units = writeWhole(BigInt(digits.slice(0, digits.length - asset.scale)))
     return asset.scale === 0 ? units : `${units}${decimalSign}${digits.slice(digits.length - asset.scale)}`
   }
+  const lastDay = (endMs: number): DateTime => DateTime.fromMillis(endMs - 1, { zone: timeZone })
   return {
     amount: (amount) => `${withSign(amount, (value) => whole.format(value))}${NO_BREAK}${amount.assetCode}`,
     plainAmount: (amount) => withSign(amount, String),
     date: (instantMs) => date.format(instantMs),
     instant: (instantMs) => instant.format(instantMs),
+    until: (endMs) =>
+      lastDay(endMs).endOf('day').toMillis() === endMs - 1 ? date.format(endMs - 1) : instant.format(endMs),
+    plainDay: (endMs) => lastDay(endMs).toFormat('yyyy-MM-dd'),
+    endOfDay: (day) => {
+      if (!DAY.test(day)) return undefined
+      const parsed = DateTime.fromISO(day, { zone: timeZone })
+      return parsed.isValid ? parsed.endOf('day').toMillis() + 1 : undefined
+    },
+    percent: (share) => percent.format(share / 100),
     duration: (parts) =>
       list.format(
         parts.map(([count, unit]) =>

@@ -1,3 +1,5 @@
+import type { AllowedMessages } from './allowed-messages.js'
+
 /** What a language says. Texts of a page, and sentences around values that {@link Formats} has written. */
 export interface Messages {
   /** The language in itself. */
@@ -23,9 +25,12 @@ export interface Messages {
     readonly other: string
   }
   readonly payeeAt: (domain: string) => string
+  readonly payeeElsewhere: (domain: string) => string
+  readonly payeeGone: string
   readonly facts: {
     readonly from: string
     readonly to: string
+    readonly purpose: string
     readonly amount: string
     readonly until: string
     readonly asks: string
@@ -38,9 +43,10 @@ export interface Messages {
   readonly payeeGets: (amount: string) => string
   readonly noLimit: string
   readonly between: (start: string, end: string) => string
+  readonly onceUntil: (end: string) => string
   readonly withoutEnd: string
   readonly times: (count: number, end: string) => string
-  readonly warnings: { readonly anyone: string; readonly noLimit: string; readonly noEnd: string }
+  readonly warnings: Readonly<Record<'anyone' | 'noLimit' | 'noEnd' | 'gone', string>>
   /** By type and action of an access item. */
   readonly actions: Readonly<Record<string, string>>
   readonly unknownAction: (type: string, action: string) => string
@@ -54,19 +60,27 @@ export interface Messages {
     readonly lessAmount: (code: string, most: string) => string
     readonly lessTimes: (most: string) => string
     readonly endless: string
+    readonly lessEnd: string
     readonly leaveOut: (what: string) => string
     readonly show: string
     readonly isLess: string
     readonly undo: string
-    readonly problems: Readonly<Record<'amount' | 'times' | 'nothing', string>>
+    readonly problems: Readonly<Record<'amount' | 'times' | 'end' | 'nothing', string>>
     readonly claims: (name: string) => string
+    /** Where what was agreed can be seen and stopped. */
+    readonly later: string
+    readonly backTo: (domain: string) => string
+    readonly agreed: { readonly title: string; readonly canClose: string; readonly see: string }
+    readonly declined: { readonly title: string; readonly text: string; readonly canClose: string }
   }
   readonly layout: {
     readonly signedInAs: (name: string) => string
     readonly signOut: string
     readonly skip: string
   }
-  readonly home: { readonly title: (name: string) => string; readonly text: string; readonly someone: string }
+  /** Somebody whose name the issuer does not say. */
+  readonly home: { readonly someone: string }
+  readonly allowed: AllowedMessages
   readonly console: {
     readonly title: (name: string) => string
     readonly roles: string
@@ -85,13 +99,13 @@ export type Notice =
   | 'not-found'
   | 'incomplete'
   | 'unknown-request'
-  | 'decided'
   | 'expired'
   | 'wrong-person'
   | 'other-person'
   | 'changed'
   | 'unproven'
   | 'forged'
+  | 'signed-out-meanwhile'
   | 'signed-out'
   | 'sign-in-cancelled'
   | 'sign-in-lost'

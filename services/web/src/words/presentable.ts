@@ -1,14 +1,25 @@
 /** Longest name that is shown, in characters. */
-const LENGTH_MAX = 60
+const NAME_LENGTH_MAX = 60
+/** Longest description that is shown, in characters. */
+const TEXT_LENGTH_MAX = 200
 
 /** Controls, also those of direction, and what cannot be seen. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cn}]+/gu
 
 /** A name that somebody chose, on one line and not too long, and without signs that would change the text around it. */
 export function presentableName(name: string): string {
-  const seen = name.replace(UNSEEN, ' ').replace(/\s+/g, ' ').trim()
+  return presentable(name, NAME_LENGTH_MAX)
+}
+
+/** The same for a description, which may be longer. */
+export function presentableText(text: string): string {
+  return presentable(text, TEXT_LENGTH_MAX)
+}
+
+function presentable(text: string, lengthMax: number): string {
+  const seen = text.replace(UNSEEN, ' ').replace(/\s+/g, ' ').trim()
   const characters = Array.from(seen)
-  return characters.length <= LENGTH_MAX ? seen : `${characters.slice(0, LENGTH_MAX - 1).join('')}…`
+  return characters.length <= lengthMax ? seen : `${characters.slice(0, lengthMax - 1).join('')}…`
 }
 
 /** The host of a URL, in ASCII: letters that look like others show as `xn--`. With a port that is not the usual one. */
@@ -20,5 +31,5 @@ export function domainOf(url: string): string {
 export function addressOf(url: string): string {
   if (!URL.canParse(url)) return presentableName(url)
   const { host, pathname } = new URL(url)
-  return `${host}${pathname === '/' ? '' : pathname}`
+  return presentableText(`${host}${pathname === '/' ? '' : pathname}`)
 }

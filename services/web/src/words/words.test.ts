@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import type { AskedGrant, AskedItem } from '../domain/grant.js'
+import type { Receiver } from '../domain/payment.js'
 import { describeGrant } from './describe-grant.js'
 import { type Language, LANGUAGES, preferredLanguage, speak } from './languages.js'
 import { addressOf, domainOf, presentableName } from './presentable.js'
@@ -11,8 +12,15 @@ const paying = (limits?: AskedItem['limits']): AskedItem => ({
   identifier: 'https://wallet.example/alice',
   limits
 })
-const words = (item: AskedItem, language: Language = 'en', clientName = 'Shop') => {
+const words = (
+  item: AskedItem,
+  language: Language = 'en',
+  clientName = 'Shop',
+  receivers: ReadonlyMap<string, Receiver> = new Map()
+) => {
   const grant: AskedGrant = {
+    grantId: '019a9d6c-6f04-7bb5-9f8a-6a2c6a3f3f10',
+    returnOrigin: null,
     access: [item],
     walletAddress: 'https://wallet.example/alice',
     payees: null,
@@ -25,7 +33,7 @@ const words = (item: AskedItem, language: Language = 'en', clientName = 'Shop') 
     subjects: [],
     document: { authServer: 'https://auth.example/' }
   }
-  return describeGrant(grant, [item], speak(language, 'UTC'))
+  return describeGrant(grant, [item], receivers, speak(language, 'UTC'))
 }
 const MONTHLY = { debitAmount: amount('2500'), interval: 'R12/2026-01-01T00:00:00Z/P1M' }
 const RECEIVER = 'https://pay.example/incoming-payments/1'

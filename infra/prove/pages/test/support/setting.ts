@@ -57,7 +57,8 @@ export async function startSetting(settings: Readonly<Record<string, string>> = 
       OWNERSHIP_PUBLIC_KEYS: JSON.stringify({
         keys: [{ kid, alg: 'EdDSA', ...publicKey.export({ format: 'jwk' }) }]
       }),
-      INTERACTION_FINISH_CODE_REQUIRED: 'true'
+      INTERACTION_FINISH_CODE_REQUIRED: 'true',
+      CONTINUATION_WAIT_SECONDS: '0'
     },
     resource: { OWNERSHIP_KEYS: JSON.stringify({ keys: [{ kid, ...privateKey.export({ format: 'jwk' }) }] }) }
   })
@@ -79,6 +80,7 @@ export async function startSetting(settings: Readonly<Record<string, string>> = 
     AUTH_API_URL: system.identityProviderUrl(),
     IDENTITY_PROVIDER_SECRET: system.identityProviderSecret,
     RESOURCE_GRPC_TARGET: `127.0.0.1:${String(system.runningResourceServers[0]?.grpcPort)}`,
+    AUTH_GRPC_TARGET: `127.0.0.1:${String(system.runningAuthServers[0]?.grpcPort)}`,
     PROVIDER_NAME: 'Example Wallet',
     ...settings
   })

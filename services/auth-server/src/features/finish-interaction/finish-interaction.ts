@@ -3,6 +3,7 @@ import type { GrantCounters } from '../../domain/counters.js'
 import { interactionNotActive, invalidSession } from '../../domain/errors.js'
 import {
   finishHash,
+  type FinishRequest,
   type FinishingBrowser,
   type InteractionReader,
   type InteractionRecord,
@@ -22,8 +23,8 @@ export interface FinishInteractionDependencies {
 
 /** The answer to a browser that finishes. */
 export interface InteractionFinish {
-  /** Where it is sent; undefined when the client did not request a redirect. */
-  readonly location: string | undefined
+  /** Where it is sent; what was decided, when the client did not request a redirect. */
+  readonly end: { readonly location: string } | 'approved' | 'denied'
   /** The code that proved that the account holder consented in it; undefined when none was needed. */
   readonly provedCode: string | undefined
 }
@@ -49,33 +50,40 @@ export async function finishInteraction(
   const interaction = await dependencies.interactions.find(id, nonce)
   // One answer for every reason: a browser that does not belong to an interaction learns nothing about it.
   if (interaction === undefined || !mayFinish(interaction, browser)) throw invalidSession()
-  const location = locationOf(interaction, dependencies)
+  const end = endOf(interaction, dependencies)
   dependencies.counters.countInteraction('finished')
   return {
-    location,
+    end,
     provedCode: interaction.finishCodeHash === undefined ? undefined : browser.finishCode
   }
 }
 
-function locationOf(
+function endOf(
   interaction: InteractionRecord,
   { clock, grantEndpoint }: FinishInteractionDependencies
-): string | undefined {
+): InteractionFinish['end'] {
   const decision = decisionOf(interaction, clock.now())
   const { finish } = interaction.grant
   if (finish === undefined) {
     if (decision === 'invalid') throw interactionNotActive()
-    return undefined
+    return decision
   }
+  return { location: withQuery(finish.uri, resultOf(decision, finish, interaction, grantEndpoint)) }
+}
+
+/** What a client learns of how an interaction ended. */
+function resultOf(
+  decision: ReturnType<typeof decisionOf>,
+  finish: FinishRequest,
+  interaction: InteractionRecord,
+  grantEndpoint: string
+): Record<string, string> {
   switch (decision) {
     case 'approved':
-      return withQuery(finish.uri, {
-        hash: finishHash(finish, interaction, grantEndpoint),
-        interact_ref: interaction.reference
-      })
+      return { hash: finishHash(finish, interaction, grantEndpoint), interact_ref: interaction.reference }
     case 'denied':
-      return withQuery(finish.uri, { result: 'grant_rejected' })
+      return { result: 'grant_rejected' }
     case 'invalid':
-      return withQuery(finish.uri, { result: 'grant_invalid' })
+      return { result: 'grant_invalid' }
   }
 }

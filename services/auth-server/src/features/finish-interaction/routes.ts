@@ -5,8 +5,10 @@ import { finishInteraction, type FinishInteractionDependencies } from './finish-
 /** What the route needs. */
 export interface FinishInteractionRouteDependencies extends FinishInteractionDependencies {
   readonly interactionCookie: InteractionCookie
-  /** Page shown when the client did not request a redirect. */
-  readonly donePage: string
+  /** What is shown when the client did not request a redirect, as a page and as text. */
+  readonly doneAnswers: Readonly<
+    Record<'approved' | 'denied', { readonly page: string; readonly text: string }>
+  >
 }
 
 const HTML = 'text/html; charset=utf-8'
@@ -16,7 +18,7 @@ const HTML = 'text/html; charset=utf-8'
  * code of the approval as `code`, if one was issued; the browser then keeps it.
  */
 export function finishInteractionRoute(dependencies: FinishInteractionRouteDependencies): Route {
-  const { interactionCookie, donePage } = dependencies
+  const { interactionCookie, doneAnswers } = dependencies
   return {
     method: 'GET',
     path: '/interact/:id/:nonce/finish',
@@ -25,7 +27,7 @@ export function finishInteractionRoute(dependencies: FinishInteractionRouteDepen
       const { code } = request.query
       const kept = interactionCookie.read(request.get('cookie'))
       const browser = { ...kept, finishCode: typeof code === 'string' ? code : kept.finishCode }
-      const { location, provedCode } = await finishInteraction(
+      const { end, provedCode } = await finishInteraction(
         { id, nonce: request.param('nonce'), browser },
         dependencies
       )
@@ -33,9 +35,13 @@ export function finishInteractionRoute(dependencies: FinishInteractionRouteDepen
         const { cookie } = kept
         response.addField('Set-Cookie', interactionCookie.write(id, { cookie, finishCode: provedCode }))
       }
-      if (location !== undefined) response.seeOther(location)
-      else if (request.accepts(['text', 'html']) === 'html') response.sendText(202, HTML, donePage)
-      else response.sendText(202, 'text/plain; charset=utf-8', 'Done. You can close this page.')
+      if (typeof end !== 'string') {
+        response.seeOther(end.location)
+        return
+      }
+      const { page, text } = doneAnswers[end]
+      if (request.accepts(['text', 'html']) === 'html') response.sendText(202, HTML, page)
+      else response.sendText(202, 'text/plain; charset=utf-8', text)
     }
   }
 }

@@ -39,6 +39,7 @@ export function showGrantRoute(dependencies: ShowGrantRouteDependencies): Identi
         expiresAt: new Date(expiresAtMs).toISOString(),
         client: grant.client,
         clientName: grant.clientName,
+        returnOrigin: grant.finish === undefined ? null : new URL(grant.finish.uri).origin,
         mayChange: MAY_CHANGE,
         consentProof,
         signIn: consentProof === 'none' ? null : (signInRule(grant.access) ?? null),

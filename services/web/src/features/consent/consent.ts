@@ -3,6 +3,7 @@ import { applyChanges, type ChangeProblem, type Changes } from '../../domain/cha
 import { consentDocument, hashOf } from '../../domain/consent-document.js'
 import type { AskedGrant, AskedItem } from '../../domain/grant.js'
 import { describeGrant, type GrantWords } from '../../words/describe-grant.js'
+import type { DescribedReceivers } from '../../words/describe-item.js'
 import type { Speech } from '../../words/languages.js'
 
 /** What an account holder is shown, and what they allow with it. */
@@ -19,15 +20,25 @@ export interface Offer {
   readonly hash: string
 }
 
-/** The same grant, changes and language make the same offer: it is made anew, not remembered, between question and answer. */
-export function makeOffer(grant: AskedGrant, changes: Changes, speech: Speech): Offer {
+/**
+ * The same grant, receivers, changes and language make the same offer: it is made anew, not remembered, between question and answer.
+ */
+export function makeOffer(
+  grant: AskedGrant,
+  receivers: DescribedReceivers,
+  changes: Changes,
+  speech: Speech
+): Offer {
   const isEmpty = grant.access.length === 0
   const narrowed = isEmpty
     ? { items: [], isLess: false }
-    : applyChanges(grant.access, changes, speech.messages.decimalSign)
+    : applyChanges(grant.access, changes, grant.expiresAtMs, {
+        decimalSign: speech.messages.decimalSign,
+        endOfDay: speech.formats.endOfDay
+      })
   const problem = 'problem' in narrowed ? narrowed.problem : undefined
   const access = 'problem' in narrowed ? grant.access : narrowed.items.map(({ item }) => item)
-  const words = describeGrant(grant, access, speech)
+  const words = describeGrant(grant, access, receivers, speech)
   const document = consentDocument(grant, access, { language: speech.language, words: words.words })
   const canonical = canonicalize(document)
   if (canonical === undefined) throw new TypeError('only JSON has a canonical form')

@@ -5,7 +5,7 @@ import { isLanguage, speak } from '../../words/languages.js'
 import type { Pending } from '../passing-by.js'
 import { sendNotice, speechFor } from '../site.js'
 import { makeOffer } from './consent.js'
-import { recordDecision } from './record.js'
+import { pathOf, recordDecision } from './decided.js'
 import { type ConsentDependencies, findOpen } from './routes.js'
 
 /**
@@ -24,7 +24,7 @@ export async function finishConsent(
   const { interactId, nonce, language, changes } = purpose
   const at = { interactId, nonce }
   const { messages } = speechFor(site, request)
-  const wayOn = { label: messages.lookAgain, to: `/consent?${new URLSearchParams(at).toString()}` }
+  const wayOn = { label: messages.lookAgain, to: pathOf(at) }
   const session = await site.sessions.find(request.get('cookie'))
   const people = [session, purpose, { issuer: claims.iss, sub: claims.sub }]
   const isSamePerson = people.every((each) => each?.issuer === purpose.issuer && each.sub === purpose.sub)
@@ -34,8 +34,8 @@ export async function finishConsent(
   }
   const open = await findOpen(dependencies, request, response, { session, address: at })
   if (open === undefined) return
-  const { grant, ownership } = open
-  const offer = makeOffer(grant, readChanges(changes), speak(language, site.timeZone))
+  const { grant, ownership, receivers } = open
+  const offer = makeOffer(grant, receivers, readChanges(changes), speak(language, site.timeZone))
   if (offer.hash !== pending.nonce) {
     sendNotice(site, request, response, { status: 409, notice: 'changed', session, wayOn })
     return

@@ -1,21 +1,25 @@
 import type { HttpRequest, HttpResponse, Route } from '@open-payments-server/http-server'
 import { z } from 'zod'
-import { changeFields, limitingAmount, readChanges, repetitionsOf } from '../../domain/changes.js'
-import type { AskedGrant, Holders, InteractionAddress, Interactions } from '../../domain/grant.js'
+import { changeFields, limitingAmount, readChanges, repetitionsOf, takesEnd } from '../../domain/changes.js'
+import type { AskedGrant, AskedItem, Holders, InteractionAddress, Interactions } from '../../domain/grant.js'
+import type { Receivers } from '../../domain/payment.js'
 import type { Session } from '../../domain/session.js'
 import { consentPage, type LessField } from '../../pages/consent.js'
+import type { TextField } from '../../pages/parts.js'
 import { nameItem } from '../../words/describe-grant.js'
+import { type DescribedReceivers, receiversOf } from '../../words/describe-item.js'
 import { isLanguage, speak, type Speech } from '../../words/languages.js'
 import { passBy, type PassingBy } from '../passing-by.js'
 import { frameOf, isFromHere, readForm, sendNotice, sendPage, type Site, speechFor } from '../site.js'
-import { makeOffer, type Offer } from './consent.js'
-import { recordDecision } from './record.js'
+import { makeOffer } from './consent.js'
+import { pathOf, recordDecision, sendDecided, wayBackOf } from './decided.js'
 
 /** What consent needs. */
 export interface ConsentDependencies {
   readonly site: Site
   readonly interactions: Interactions
   readonly holders: Holders
+  readonly receivers: Receivers
 }
 
 const identifier = z.string().regex(/^[A-Za-z0-9_-]{1,128}$/)
@@ -58,10 +62,10 @@ async function ask(
   }
   const open = await findOpen(dependencies, request, response, { session, address: parsed.data })
   if (open === undefined) return
-  const { grant } = open
+  const { grant, receivers } = open
   const speech = speechFor(site, request)
   const changes = readChanges(query)
-  const offer = makeOffer(grant, changes, speech)
+  const offer = makeOffer(grant, receivers, changes, speech)
   const leftMs = grant.expiresAtMs - site.clock.now()
   // At its expiry an open page is replaced by one without a button.
   response.addField('Refresh', String(Math.ceil(leftMs / 1_000)))
@@ -74,7 +78,7 @@ async function ask(
       ...Object.entries({ ...parsed.data, token, hash, language: speech.language }),
       ...(offer.problem === undefined ? changeFields(changes) : [])
     ],
-    less: lessFields(grant, offer, changes, speech),
+    less: lessFields(grant, receivers, changes, speech),
     isLess: offer.isLess,
     problem: offer.problem,
     undoPath: pathOf(parsed.data)
@@ -108,7 +112,7 @@ async function answer(
   }
   const open = await findOpen(dependencies, request, response, { session, address: at })
   if (open === undefined) return
-  const { grant } = open
+  const { grant, receivers } = open
   if (choice === 'decline') {
     recordDecision(dependencies, request, response, {
       at,
@@ -119,7 +123,7 @@ async function answer(
     return
   }
   const changes = readChanges(fields)
-  const offer = makeOffer(grant, changes, speak(language, site.timeZone))
+  const offer = makeOffer(grant, receivers, changes, speak(language, site.timeZone))
   if (offer.hash !== hash || offer.problem !== undefined) {
     const wayOn = { label: speechFor(site, request).messages.lookAgain, to: pathOf(at) }
     sendNotice(site, request, response, { status: 409, notice: 'changed', session, wayOn })
@@ -153,25 +157,39 @@ function demandOf({ signIn }: AskedGrant): Pick<PassingBy, 'maxAge' | 'parameter
   return { maxAge, parameters: acrValues.length === 0 ? {} : { acr_values: acrValues.join(' ') } }
 }
 
+/** A request that somebody can decide about. */
+interface OpenRequest {
+  readonly grant: AskedGrant
+  /** The statement that they hold its wallet. */
+  readonly ownership: string
+  /** Whom it names as payees. */
+  readonly receivers: DescribedReceivers
+}
+
 /**
- * The grant, and the statement that this person holds its wallet, if they can decide about it now.
+ * The request, if this person can decide about it now.
  *
  * @returns undefined when the browser was told why not
  */
 export async function findOpen(
-  { site, interactions, holders }: ConsentDependencies,
+  dependencies: ConsentDependencies,
   request: HttpRequest,
   response: HttpResponse,
   { session, address: at }: { session: Session; address: InteractionAddress }
-): Promise<{ readonly grant: AskedGrant; readonly ownership: string } | undefined> {
+): Promise<OpenRequest | undefined> {
+  const { site, interactions, holders } = dependencies
   const grant = await interactions.read(at)
   if (grant === undefined) {
     sendNotice(site, request, response, { status: 404, notice: 'unknown-request', session })
     return undefined
   }
   const { issuer, sub } = session
+  const urls = receiversOf(grant.access)
+  const [ownership, receivers] = await Promise.all([
+    holders.stateOwnership(grant.walletAddress, { issuer, sub }),
+    urls.length === 0 ? new Map<string, never>() : dependencies.receivers.describe(urls)
+  ])
   // Before anything of it is told: only its holder learns what became of it.
-  const ownership = await holders.stateOwnership(grant.walletAddress, { issuer, sub })
   if (ownership === undefined) {
     const to = `/sign-in?${new URLSearchParams({ to: pathOf(at), as: 'other' }).toString()}`
     const wayOn = { label: speechFor(site, request).messages.signInAsOther, to }
@@ -179,65 +197,77 @@ export async function findOpen(
     return undefined
   }
   if (grant.state !== 'PENDING') {
-    sendNotice(site, request, response, { status: 409, notice: 'decided', session })
+    sendDecided(dependencies, request, response, { at, grant, receivers, session })
     return undefined
   }
   if (grant.expiresAtMs <= site.clock.now()) {
-    sendNotice(site, request, response, { status: 410, notice: 'expired', session })
+    const wayOn = wayBackOf(grant, at, speechFor(site, request))
+    const notice = {
+      status: 410,
+      notice: 'expired',
+      session,
+      ...(wayOn === undefined ? {} : { wayOn })
+    } as const
+    sendNotice(site, request, response, notice)
     return undefined
   }
-  return { grant, ownership }
-}
-
-function pathOf({ interactId, nonce }: InteractionAddress): string {
-  return `/consent?${new URLSearchParams({ interactId, nonce }).toString()}`
+  return { grant, ownership, receivers }
 }
 
 /** What can be less: as it is now. */
 function lessFields(
   grant: AskedGrant,
-  offer: Offer,
+  receivers: DescribedReceivers,
   changes: ReturnType<typeof readChanges>,
   speech: Speech
 ): LessField[] {
-  const { consent } = speech.messages
-  return grant.access.flatMap((item, place): LessField[] => {
-    const limiting = limitingAmount(item)
-    const most = repetitionsOf(item)
-    const suffix = `-${String(place)}`
-    return [
-      ...(limiting === undefined
-        ? []
-        : [
-            {
-              kind: 'text' as const,
-              name: `amount${suffix}`,
-              label: consent.lessAmount(limiting.amount.assetCode, speech.formats.amount(limiting.amount)),
-              value: changes.amounts.get(place) ?? speech.formats.plainAmount(limiting.amount),
-              isDecimal: true
-            }
-          ]),
-      ...(most === undefined
-        ? []
-        : [
-            {
-              kind: 'text' as const,
-              name: `times${suffix}`,
-              label: consent.lessTimes(most === Infinity ? consent.endless : String(most)),
-              value: changes.times.get(place) ?? (most === Infinity ? '' : String(most)),
-              isDecimal: false
-            }
-          ]),
-      ...(grant.access.length === 1
-        ? []
-        : [
-            {
-              kind: 'tick' as const,
-              name: `without${suffix}`,
-              label: consent.leaveOut(nameItem(item, grant, speech)),
-              isOn: changes.without.has(place)
-            }
-          ])
-    ]
-  })
+  return grant.access.flatMap((item, place): LessField[] => [
+    ...typedFields(item, place, changes, speech),
+    ...(grant.access.length === 1
+      ? []
+      : [
+          {
+            kind: 'tick' as const,
+            name: `without-${String(place)}`,
+            label: speech.messages.consent.leaveOut(nameItem(item, grant, receivers, speech)),
+            isOn: changes.without.has(place)
+          }
+        ])
+  ])
+}
+
+function typedFields(
+  item: AskedItem,
+  place: number,
+  changes: ReturnType<typeof readChanges>,
+  { messages, formats }: Speech
+): TextField[] {
+  const { consent } = messages
+  const suffix = `-${String(place)}`
+  const fields: TextField[] = []
+  const limiting = limitingAmount(item)
+  if (limiting !== undefined)
+    fields.push({
+      kind: 'text',
+      name: `amount${suffix}`,
+      label: consent.lessAmount(limiting.amount.assetCode, formats.amount(limiting.amount)),
+      value: changes.amounts.get(place) ?? formats.plainAmount(limiting.amount),
+      isDecimal: true
+    })
+  const most = repetitionsOf(item)
+  if (most !== undefined)
+    fields.push({
+      kind: 'text',
+      name: `times${suffix}`,
+      label: consent.lessTimes(most === Infinity ? consent.endless : String(most)),
+      value: changes.times.get(place) ?? (most === Infinity ? '' : String(most))
+    })
+  if (takesEnd(item))
+    fields.push({
+      kind: 'date',
+      name: `end${suffix}`,
+      label: consent.lessEnd,
+      value: changes.ends.get(place) ?? ''
+    })
+  return fields
 }

@@ -1,25 +1,18 @@
 import type { Route } from '@open-payments-server/http-server'
-import { consolePage, homePage } from '../../pages/home.js'
-import { passBy } from '../passing-by.js'
+import { consolePage } from '../../pages/home.js'
+import { requireSession } from '../forms.js'
 import { frameOf, sendPage, type Site, speechFor } from '../site.js'
 
-/** `/`: the first page of somebody who is signed in; whoever is not signs in first. */
+/** `/` of the console: the first page of an operator who is signed in; whoever is not signs in first. */
 export function homeRoute(site: Site): Route {
   return {
     method: 'GET',
     path: '/',
     handle: async (request, response) => {
-      const session = await site.sessions.find(request.get('cookie'))
-      if (session === undefined) {
-        await passBy(site, request, response, { purpose: { kind: 'sign-in', to: '/' } })
-        return
-      }
+      const session = await requireSession(site, request, response)
+      if (session === undefined) return
       const frame = frameOf(site, speechFor(site, request), session, '/')
-      sendPage(
-        response,
-        200,
-        site.listener === 'console' ? consolePage(frame, session.roles) : homePage(frame)
-      )
+      sendPage(response, 200, consolePage(frame, session.roles))
     }
   }
 }

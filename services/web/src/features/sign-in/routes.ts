@@ -15,6 +15,8 @@ import {
 } from '../site.js'
 
 const YEAR_SECONDS = 31_536_000
+/** Maximum size of the names of accounts of a claim, in bytes: cookies have about 4,000. */
+const ACCOUNTS_BYTES_MAX = 1_500
 /** Roles of operators. */
 const ROLES: readonly string[] = ['viewer', 'operator', 'approver']
 
@@ -114,6 +116,7 @@ async function startSession(
     issuer: claims.iss,
     sub: claims.sub,
     name: nameOf(claims),
+    holderClaimValues: accountsOf(claims, site.holderClaim),
     roles: rolesOf(claims, site.rolesClaim)
   })
   response.addField('Set-Cookie', cookie)
@@ -153,7 +156,19 @@ function nameOf(claims: SignedIn['claims']): string | undefined {
 }
 
 function rolesOf(claims: SignedIn['claims'], claim: string | undefined): string[] {
-  const value = claim === undefined ? undefined : claims[claim]
-  const given: readonly unknown[] = Array.isArray(value) ? value : [value]
+  const given = valuesOf(claims, claim)
   return ROLES.filter((role) => given.includes(role))
+}
+
+/** As many as a cookie can keep. */
+function accountsOf(claims: SignedIn['claims'], claim: string | undefined): string[] {
+  const names = valuesOf(claims, claim).filter((name): name is string => typeof name === 'string')
+  let length = 0
+  return names.filter((name) => (length += Buffer.byteLength(JSON.stringify(name)) + 1) <= ACCOUNTS_BYTES_MAX)
+}
+
+/** The values of a claim that has one, or a list of them. */
+function valuesOf(claims: SignedIn['claims'], claim: string | undefined): readonly unknown[] {
+  const value = claim === undefined ? undefined : claims[claim]
+  return Array.isArray(value) ? value : [value]
 }

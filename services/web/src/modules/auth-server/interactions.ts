@@ -26,6 +26,7 @@ const item = z.object({
     .optional()
 })
 const answer = z.object({
+  grantId: z.uuid(),
   access: z.array(item),
   subject: z.object({ sub_ids: z.array(z.object({ id: z.string() })) }).optional(),
   walletAddress: z.string(),
@@ -34,6 +35,7 @@ const answer = z.object({
   expiresAt: z.iso.datetime(),
   client: z.string(),
   clientName: z.string(),
+  returnOrigin: z.string().nullable(),
   consentProof: z.enum(['none', 'required', 'either']),
   signIn: z.object({ ageMaxSeconds: z.int().positive(), acrValues: z.array(z.string()) }).nullable(),
   document: z.looseObject({ authServer: z.string() })

@@ -16,6 +16,7 @@ const content = z.object({
   issuer: z.string(),
   sub: z.string(),
   name: z.string().optional(),
+  holderClaimValues: z.array(z.string()),
   roles: z.array(z.string())
 })
 

@@ -1,0 +1,98 @@
+import type { HttpRequest, HttpResponse } from '@open-payments-server/http-server'
+import type { GrantAct } from '../../domain/allowed.js'
+import { type ActWords, detailPage } from '../../pages/allowed/detail.js'
+import { agreedBefore, allowedFacts, changesOf, describeAllowed } from '../../words/describe-allowed.js'
+import { isPaying } from '../../words/describe-item.js'
+import { describePayment } from '../../words/describe-payment.js'
+import type { Speech } from '../../words/languages.js'
+import { requireSession, TOKEN_FIELD } from '../forms.js'
+import { sendPage } from '../site.js'
+import {
+  allowedFrame,
+  type AllowedDependencies,
+  cursorOf,
+  describeReceivers,
+  findHeldGrant,
+  formPurpose,
+  type HeldGrant,
+  pathOf,
+  seenOf,
+  type Someone
+} from './someone.js'
+
+/** Payments on a page. */
+const PAGE_SIZE = 20
+
+/** `GET /allowed/:id` */
+export async function showGrant(
+  dependencies: AllowedDependencies,
+  request: HttpRequest,
+  response: HttpResponse
+): Promise<void> {
+  const session = await requireSession(dependencies.site, request, response)
+  if (session === undefined) return
+  const held = await findHeldGrant(dependencies, request, response, session)
+  if (held !== undefined) await sendDetail(dependencies, request, response, held)
+}
+
+/**
+ * Answers with the page of a grant.
+ *
+ * @param told what is otherwise than the page said on which somebody acted, and the status; undefined when nothing is
+ */
+export async function sendDetail(
+  dependencies: AllowedDependencies,
+  request: HttpRequest,
+  response: HttpResponse,
+  held: HeldGrant,
+  told?: { readonly status: number; readonly meanwhile: string }
+): Promise<void> {
+  const { site, wallets } = dependencies
+  const { grant, acts, someone } = held
+  const after = cursorOf(request, 'after')
+  const [receivers, payments] = await Promise.all([
+    describeReceivers(dependencies, [grant]),
+    wallets.payments(someone.claimant, grant.id, { size: PAGE_SIZE, after })
+  ])
+  const path = pathOf(grant.id)
+  const frame = { ...allowedFrame(dependencies, request, someone.session), path }
+  const { speech } = frame
+  const tokenFor = (kind: string): [string, string] => [
+    TOKEN_FIELD,
+    site.sessions.formToken(someone.session, formPurpose(kind, grant.id))
+  ]
+  const seen: [string, string] = ['seen', seenOf(held)]
+  const { next } = payments
+  const page = detailPage(frame, {
+    path,
+    state: grant.state,
+    words: describeAllowed(grant, receivers, speech, site.clock.now()),
+    facts: [...allowedFacts(grant, receivers, speech), ...agreedBefore(grant, speech)],
+    payments: payments.items.map((payment) => describePayment(payment, speech)),
+    olderPath: next === '' ? undefined : `${path}?${new URLSearchParams({ after: next }).toString()}`,
+    acts: acts.map((act) => describeAct(act, grant.id, someone, speech)),
+    pauseFields: [tokenFor('pause'), seen],
+    resumeFields: [tokenFor('resume'), seen],
+    canLower: grant.items.some(({ item }) => isPaying(item)),
+    meanwhile: told?.meanwhile
+  })
+  sendPage(response, told?.status ?? 200, page)
+}
+
+/** An act, as the person who is signed in is told it. */
+export function describeAct(act: GrantAct, grantId: string, someone: Someone, speech: Speech): ActWords {
+  const { allowed: words } = speech.messages
+  return {
+    kind: act.kind,
+    title: words.acts[act.kind],
+    when: speech.formats.instant(act.atMs),
+    who: whoActed(act, someone, speech),
+    changes: changesOf(act, speech),
+    path: `${pathOf(grantId)}/acts/${act.id}`
+  }
+}
+
+function whoActed({ issuer, sub }: GrantAct, { session }: Someone, { messages }: Speech): string {
+  const isSame = issuer === session.issuer && sub === session.sub
+  return isSame ? messages.allowed.you(session.name ?? messages.home.someone) : messages.allowed.coHolder
+}

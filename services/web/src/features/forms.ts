@@ -1,0 +1,54 @@
+import type { HttpRequest, HttpResponse } from '@open-payments-server/http-server'
+import type { Session } from '../domain/session.js'
+import { passBy } from './passing-by.js'
+import { isFromHere, readForm, sendNotice, type Site, speechFor } from './site.js'
+
+/** Name of the field with the token of a form. */
+export const TOKEN_FIELD = 'token'
+
+/**
+ * Whoever is signed in.
+ *
+ * @returns undefined when the browser was sent to sign in, after which it comes back
+ */
+export async function requireSession(
+  site: Site,
+  request: HttpRequest,
+  response: HttpResponse
+): Promise<Session | undefined> {
+  const session = await site.sessions.find(request.get('cookie'))
+  if (session === undefined)
+    await passBy(site, request, response, { purpose: { kind: 'sign-in', to: request.originalUrl } })
+  return session
+}
+
+/**
+ * A form that somebody sent from a page that was given to them.
+ *
+ * @param form.purpose what its token is for
+ * @param form.page path of the page that it is on
+ * @returns undefined when the browser was told why nothing is done
+ */
+export async function takeForm(
+  site: Site,
+  request: HttpRequest,
+  response: HttpResponse,
+  form: { readonly purpose: string; readonly page: string }
+): Promise<{ readonly session: Session; readonly fields: URLSearchParams } | undefined> {
+  const { messages } = speechFor(site, request)
+  const session = await site.sessions.find(request.get('cookie'))
+  if (session === undefined) {
+    const to = `/sign-in?${new URLSearchParams({ to: form.page }).toString()}`
+    const wayOn = { label: messages.signIn, to }
+    sendNotice(site, request, response, { status: 403, notice: 'signed-out-meanwhile', wayOn })
+    return undefined
+  }
+  const fields = readForm(request)
+  const token = fields.get(TOKEN_FIELD) ?? ''
+  if (!isFromHere(site, request) || !site.sessions.isFormToken(session, form.purpose, token)) {
+    const wayOn = { label: messages.lookAgain, to: form.page }
+    sendNotice(site, request, response, { status: 403, notice: 'forged', session, wayOn })
+    return undefined
+  }
+  return { session, fields }
+}

@@ -1,0 +1,158 @@
+import type { AllowedMessages } from './allowed-messages.js'
+
+/** German. */
+export const allowedDe: AllowedMessages = {
+  title: 'Zahlungen, die Sie erlauben',
+  intro: 'Jede davon können Sie hier anhalten, senken oder beenden, jederzeit.',
+  none: 'Niemand darf aus Ihren Konten zahlen.',
+  noAccount: 'Keines der Konten hier gehört Ihnen, so wie Sie jetzt angemeldet sind.',
+  states: { 'in-force': 'In Kraft', paused: 'Angehalten', ended: 'Beendet' },
+  pausedTitle: 'Angehalten',
+  inForceTitle: 'In Kraft',
+  endedTitle: 'Zahlungen, die Sie nicht mehr erlauben',
+  endedIntro: 'Damit wird nichts mehr bezahlt.',
+  endedNone: 'Es gibt keine.',
+  endedLink: 'Zahlungen, die Sie nicht mehr erlauben',
+  back: 'Alle Zahlungen, die Sie erlauben',
+  older: 'Ältere zeigen',
+  newest: 'Zurück zu den neuesten',
+  headline: {
+    pay: (client, amount, payee) => `${client} darf ${amount} an ${payee} zahlen`,
+    payAnything: (client, payee) => `${client} darf an ${payee} zahlen, was verlangt wird`,
+    take: (client, amount) => `${client} darf bis zu ${amount} abbuchen`,
+    takeAnything: (client) => `${client} darf beliebige Beträge abbuchen`,
+    know: (client) => `${client} weiß, dass diese Wallet Ihnen gehört`,
+    see: (client) => `${client} darf Ihre Wallet nutzen, ohne daraus zu zahlen`
+  },
+  keyClient: (key) => `eine Anwendung mit dem Schlüssel ${key}`,
+  spent: (spent, most) => `${spent} von ${most} ausgegeben`,
+  spentOf: (spent) => `${spent} ausgegeben`,
+  delivered: (spent, most) => `${spent} von ${most} angekommen`,
+  over: 'Bis dahin kann nichts mehr ausgegeben werden.',
+  startsAgain: (date) => `Zählt neu ab ${date}`,
+  begins: (date) => `Beginnt am ${date}`,
+  endsOn: (day) => `Endet nach dem ${day}`,
+  noEndSet: 'Kein früheres Ende',
+  endedOn: (day) => `Beendet am ${day}`,
+  pausedSince: (instant) => `Angehalten seit ${instant}`,
+  lastUsed: (instant) => `Zuletzt genutzt am ${instant}`,
+  neverUsed: 'Nie genutzt',
+  facts: {
+    client: 'Wer',
+    state: 'Zustand',
+    spent: 'Ausgegeben',
+    agreed: 'Vereinbart',
+    ends: 'Bis',
+    lastUsed: 'Zuletzt genutzt',
+    asked: 'Gefragt am',
+    reference: 'Kennzeichen',
+    by: 'Durch',
+    when: 'Wann',
+    before: 'Vorher',
+    after: 'Jetzt',
+    what: 'Was'
+  },
+  you: (name) => `Sie, angemeldet als ${name}`,
+  coHolder: 'Jemand anderes, dem diese Wallet gehört',
+  detailTitle: 'Was Sie erlaubt haben',
+  pause: 'Anhalten',
+  resume: 'Fortsetzen',
+  lower: 'Senken',
+  stop: 'Beenden',
+  pauseMeans: 'Solange es angehalten ist, wird nichts bezahlt. Sie können es fortsetzen.',
+  resumeMeans: 'Es wird nichts bezahlt, bis Sie es fortsetzen.',
+  paymentsTitle: 'Zahlungen',
+  noPayments: 'Es wurde nichts bezahlt.',
+  historyTitle: 'Was Sie getan haben',
+  noHistory: 'Nichts, seit Sie zugestimmt haben.',
+  receiptLink: 'Beleg',
+  downloads: {
+    title: 'Herunterladen',
+    grants: 'Zahlungen, die Sie erlauben, auch die, die Sie nicht mehr erlauben',
+    payments: 'Zahlungen, die gemacht wurden'
+  },
+  paymentStates: {
+    awaiting_approval: 'Wartet auf Freigabe',
+    pending: 'Unterwegs',
+    completed: 'Bezahlt',
+    failed: 'Gescheitert'
+  },
+  failures: {
+    insufficient_funds: 'Auf Ihrem Konto war nicht genug Geld.',
+    receiver_not_found: 'Was bezahlt werden sollte, gab es nicht mehr.',
+    receiver_completed: 'Es war vorher abgeschlossen.',
+    receiver_expired: 'Es war vorher abgelaufen.',
+    receiver_full: 'Es war vorher von anderen bezahlt.',
+    partially_delivered: 'Nur ein Teil wurde gebraucht. Der Rest wurde nicht abgebucht.',
+    receiver_unreachable: 'Der Anbieter des Empfängers war nicht erreichbar.',
+    rate_changed: 'Der Wechselkurs wurde schlechter als vereinbart.',
+    declined_by_provider: 'Ihr Anbieter hat es nicht freigegeben.',
+    account_frozen: 'Ein Konto war gesperrt.'
+  },
+  failed: 'Es konnte nicht bezahlt werden.',
+  paid: (amount, payee) => `${amount} an ${payee}`,
+  refundOf: 'Gibt eine Zahlung zurück',
+  partly: (sent) => `${sent} wurden abgebucht`,
+  gets: (received) => `${received} sind angekommen`,
+  refunded: (amount) => `${amount} wurden zurückgegeben`,
+  lowering: {
+    title: (client) => `${client} weniger erlauben`,
+    intro: 'Das gilt sofort und kann nicht wieder erhöht werden: für mehr würden Sie noch einmal gefragt.',
+    amount: (code, most) => `Höchstens, in ${code} (jetzt ${most})`,
+    amountNone: (code) => `Höchstens, in ${code} (jetzt ohne Grenze)`,
+    receive: (code, most) => `Der Empfänger erhält höchstens, in ${code} (jetzt ${most})`,
+    end: (last) => (last === undefined ? 'Letzter Tag (jetzt ohne Ende)' : `Letzter Tag (jetzt ${last})`),
+    button: 'Senken',
+    back: 'So lassen, wie es ist',
+    problems: {
+      amount:
+        'Schreiben Sie einen Betrag über null, etwa 12,50. Um nichts zu erlauben, halten Sie es an oder beenden Sie es.',
+      higher: 'Das ist mehr, als jetzt erlaubt ist. Es kann nur gesenkt werden.',
+      end: 'Wählen Sie einen Tag ab heute.',
+      later: 'Das ist später, als es jetzt endet. Es kann nur früher enden.',
+      nothing: 'Das ist schon jetzt so erlaubt. Es wurde nichts geändert.',
+      changed:
+        'Es hat sich geändert, seit Sie diese Seite geöffnet haben. So ist es jetzt. Es wurde nichts gesenkt.'
+    }
+  },
+  stopping: {
+    title: (client) => `Zahlungen durch ${client} beenden?`,
+    means: (client) => [
+      'Von da an wird damit nichts mehr bezahlt. Es kann nicht fortgesetzt werden.',
+      'Zahlungen, die schon unterwegs sind, werden noch fertig.',
+      `Um wieder bezahlt zu werden, müsste ${client} Sie noch einmal fragen.`,
+      `Es beendet keinen Vertrag, den Sie mit ${client} haben, und nicht, was Sie schulden.`
+    ],
+    button: 'Endgültig beenden',
+    back: 'Nicht beenden'
+  },
+  acts: { paused: 'Angehalten', resumed: 'Fortgesetzt', lowered: 'Gesenkt', stopped: 'Beendet' },
+  receipt: {
+    title: {
+      paused: 'Sie haben das angehalten',
+      resumed: 'Sie haben das fortgesetzt',
+      lowered: 'Sie haben das gesenkt',
+      stopped: 'Sie haben das beendet'
+    },
+    means: {
+      paused: 'Seitdem wurde damit nichts bezahlt, bis es fortgesetzt wird.',
+      resumed: 'Von da an konnte damit wieder bezahlt werden.',
+      lowered: 'Seitdem gelten die niedrigeren Grenzen.',
+      stopped: 'Damit wird nichts mehr bezahlt. Zahlungen, die unterwegs waren, wurden noch fertig.'
+    },
+    keep: 'Drucken oder speichern Sie diese Seite, um sie aufzuheben.',
+    agreedTitle: 'Was Sie vereinbart haben',
+    agreedIntro: 'Das haben Sie erlaubt, als Sie gefragt wurden.',
+    howToStop: (place) => `Sie können es jederzeit ansehen, anhalten, senken und beenden: ${place}`,
+    back: 'Zurück zu dieser Zahlung, die Sie erlauben'
+  },
+  meanwhile: {
+    changed:
+      'Es hat sich geändert, seit Sie jene Seite geöffnet haben. Es ist nichts geschehen. So ist es jetzt.',
+    ended: 'Es ist inzwischen beendet. Es ist nichts geschehen, und es wird nichts mehr bezahlt.',
+    unsure:
+      'Wir konnten nicht sicherstellen, dass es überall gilt. Drücken Sie noch einmal: es schadet nicht, es zweimal zu tun.',
+    repeat: 'Noch einmal versuchen',
+    look: 'Sehen, wie es jetzt ist'
+  }
+}

@@ -1,0 +1,155 @@
+import type { AllowedMessages } from './allowed-messages.js'
+
+/** English. */
+export const allowedEn: AllowedMessages = {
+  title: 'Payments you allow',
+  intro: 'You can pause, lower or stop each of them here, at any time.',
+  none: 'Nobody may pay from your accounts.',
+  noAccount: 'None of the accounts here is yours, as you are signed in now.',
+  states: { 'in-force': 'In force', paused: 'Paused', ended: 'Ended' },
+  pausedTitle: 'Paused',
+  inForceTitle: 'In force',
+  endedTitle: 'Payments you no longer allow',
+  endedIntro: 'Nothing is paid under these any more.',
+  endedNone: 'There are none.',
+  endedLink: 'Payments you no longer allow',
+  back: 'All payments you allow',
+  older: 'Show older ones',
+  newest: 'Back to the newest',
+  headline: {
+    pay: (client, amount, payee) => `${client} may pay ${amount} to ${payee}`,
+    payAnything: (client, payee) => `${client} may pay ${payee} whatever is asked`,
+    take: (client, amount) => `${client} may take up to ${amount}`,
+    takeAnything: (client) => `${client} may take any amount`,
+    know: (client) => `${client} knows that this wallet is yours`,
+    see: (client) => `${client} may use your wallet without paying from it`
+  },
+  keyClient: (key) => `a client with the key ${key}`,
+  spent: (spent, most) => `${spent} of ${most} spent`,
+  spentOf: (spent) => `${spent} spent`,
+  delivered: (spent, most) => `${spent} of ${most} delivered`,
+  over: 'Nothing more can be spent until then.',
+  startsAgain: (date) => `Counts anew from ${date}`,
+  begins: (date) => `Begins on ${date}`,
+  endsOn: (day) => `Ends after ${day}`,
+  noEndSet: 'No earlier end',
+  endedOn: (day) => `Ended on ${day}`,
+  pausedSince: (instant) => `Paused since ${instant}`,
+  lastUsed: (instant) => `Last used on ${instant}`,
+  neverUsed: 'Never used',
+  facts: {
+    client: 'Who',
+    state: 'State',
+    spent: 'Spent',
+    agreed: 'Agreed to',
+    ends: 'Until',
+    lastUsed: 'Last used',
+    asked: 'Asked on',
+    reference: 'Reference',
+    by: 'By',
+    when: 'When',
+    before: 'Before',
+    after: 'Now',
+    what: 'What'
+  },
+  you: (name) => `You, signed in as ${name}`,
+  coHolder: 'Somebody else who holds this wallet',
+  detailTitle: 'What you allowed',
+  pause: 'Pause',
+  resume: 'Resume',
+  lower: 'Lower',
+  stop: 'Stop',
+  pauseMeans: 'Nothing is paid while it is paused. You can resume it.',
+  resumeMeans: 'Nothing is paid until you resume it.',
+  paymentsTitle: 'Payments',
+  noPayments: 'Nothing was paid.',
+  historyTitle: 'What you did',
+  noHistory: 'Nothing since you agreed.',
+  receiptLink: 'Receipt',
+  downloads: {
+    title: 'Download',
+    grants: 'Payments you allow, also those you no longer do',
+    payments: 'Payments that were made'
+  },
+  paymentStates: {
+    awaiting_approval: 'Waits for approval',
+    pending: 'On its way',
+    completed: 'Paid',
+    failed: 'Failed'
+  },
+  failures: {
+    insufficient_funds: 'There was not enough money in your account.',
+    receiver_not_found: 'What was to be paid did not exist any more.',
+    receiver_completed: 'It was closed before.',
+    receiver_expired: 'It expired before.',
+    receiver_full: 'It was paid by others before.',
+    partially_delivered: 'Only a part was needed. The rest was not taken.',
+    receiver_unreachable: 'The provider of the payee could not be reached.',
+    rate_changed: 'The exchange rate got worse than agreed.',
+    declined_by_provider: 'Your provider did not approve it.',
+    account_frozen: 'An account was frozen.'
+  },
+  failed: 'It could not be paid.',
+  paid: (amount, payee) => `${amount} to ${payee}`,
+  refundOf: 'Gives back a payment',
+  partly: (sent) => `${sent} was taken`,
+  gets: (received) => `${received} arrived`,
+  refunded: (amount) => `${amount} was given back`,
+  lowering: {
+    title: (client) => `Allow ${client} less`,
+    intro: 'It is in force at once, and cannot be raised again: for more, you would be asked anew.',
+    amount: (code, most) => `At most, in ${code} (now ${most})`,
+    amountNone: (code) => `At most, in ${code} (now no limit)`,
+    receive: (code, most) => `The payee gets at most, in ${code} (now ${most})`,
+    end: (last) => (last === undefined ? 'Last day (now no end)' : `Last day (now ${last})`),
+    button: 'Lower',
+    back: 'Leave it as it is',
+    problems: {
+      amount: 'Write an amount above zero, such as 12.50. To allow nothing, pause or stop.',
+      higher: 'That is more than is allowed now. It can only be lowered.',
+      end: 'Choose a day from today on.',
+      later: 'That is later than it ends now. It can only end earlier.',
+      nothing: 'This is what is allowed already. Nothing was changed.',
+      changed: 'It has changed since you opened this page. This is what is true now. Nothing was lowered.'
+    }
+  },
+  stopping: {
+    title: (client) => `Stop payments by ${client}?`,
+    means: (client) => [
+      'From then on nothing is paid under this. It cannot be resumed.',
+      'Payments that are already on their way still finish.',
+      `To be paid again, ${client} would have to ask you anew.`,
+      `It does not end a contract that you have with ${client}, nor what you owe.`
+    ],
+    button: 'Stop it for good',
+    back: 'Do not stop'
+  },
+  acts: { paused: 'Paused', resumed: 'Resumed', lowered: 'Lowered', stopped: 'Stopped' },
+  receipt: {
+    title: {
+      paused: 'You paused this',
+      resumed: 'You resumed this',
+      lowered: 'You lowered this',
+      stopped: 'You stopped this'
+    },
+    means: {
+      paused: 'Nothing has been paid under it since then, until it is resumed.',
+      resumed: 'Payments could be made under it again from then on.',
+      lowered: 'The lower limits have been in force since then.',
+      stopped: 'Nothing is paid under it any more. Payments that were on their way still finished.'
+    },
+    keep: 'Print or save this page to keep it.',
+    agreedTitle: 'What you agreed to',
+    agreedIntro: 'This is what you allowed when you were asked.',
+    howToStop: (place) => `You can see, pause, lower and stop it at any time: ${place}`,
+    back: 'Back to this payment you allow'
+  },
+  meanwhile: {
+    changed: 'It has changed since you opened that page. Nothing was done. This is what is true now.',
+    ended: 'It has ended meanwhile. Nothing was done, and nothing is paid any more.',
+    unsure:
+      'We could not make sure that this is in force everywhere. Press again: doing it twice does no harm.',
+    repeat: 'Try again',
+    look: 'See what is true now'
+  }
+}

@@ -1,0 +1,181 @@
+import type { AmountWire } from '@open-payments-server/value-types/amounts'
+import {
+  intervalBounds,
+  lastIntervalEnd,
+  parseRepeatingInterval,
+  type RepeatingInterval
+} from '@open-payments-server/value-types/intervals'
+import { limitingAmount } from '../domain/changes.js'
+import type { AskedItem } from '../domain/grant.js'
+import type { Receiver } from '../domain/payment.js'
+import type { Fact } from './fact.js'
+import type { Speech } from './languages.js'
+import type { Messages } from './messages.js'
+import { addressOf, domainOf, presentableName, presentableText } from './presentable.js'
+
+/** Receivers that were described, by their URLs. */
+export type DescribedReceivers = ReadonlyMap<string, Receiver>
+
+const HOUR_MS = 3_600_000
+
+/** Whether an item lets its client pay. */
+export function isPaying({ type, actions }: AskedItem): boolean {
+  return type === 'outgoing-payment' && actions.includes('create')
+}
+
+/** URLs of the receivers of items, each once. */
+export function receiversOf(items: readonly AskedItem[]): readonly string[] {
+  return [...new Set(items.flatMap(({ limits }) => limits?.receiver ?? []))]
+}
+
+/** A payee in a sentence: by name where it is known, otherwise by wallet address or domain. */
+export function payeeName(url: string, receivers: DescribedReceivers, { messages }: Speech): string {
+  const receiver = receivers.get(url)
+  if (receiver?.place !== 'here') return messages.payeeAt(domainOf(url))
+  const name = presentableName(receiver.name)
+  return name === '' ? addressOf(receiver.walletAddress) : name
+}
+
+/** Who is paid, and for what. */
+export function payeeFacts(url: string, receivers: DescribedReceivers, { messages }: Speech): Fact[] {
+  const receiver = receivers.get(url)
+  const label = messages.facts.to
+  if (receiver?.place === 'gone') return [{ label, value: addressOf(url), remark: messages.payeeGone }]
+  if (receiver?.place !== 'here')
+    return [{ label, value: addressOf(url), remark: messages.payeeElsewhere(domainOf(url)) }]
+  const name = presentableName(receiver.name)
+  const description = presentableText(receiver.description)
+  return [
+    { label, value: addressOf(receiver.walletAddress), ...(name === '' ? {} : { remark: name }) },
+    ...(description === '' ? [] : [{ label: messages.facts.purpose, value: description }])
+  ]
+}
+
+/** The amount that limits an item, with its period: `25.00 USD a month`; undefined without a limit. */
+export function limitWords(item: AskedItem, speech: Speech): string | undefined {
+  const limiting = limitingAmount(item)
+  return limiting && inPeriod(speech.formats.amount(limiting.amount), item.limits?.interval, speech)
+}
+
+/** An amount with its period, unless that is a single one. */
+export function inPeriod(amount: string, interval: string | undefined, speech: Speech): string {
+  const parsed = interval === undefined ? undefined : parseRepeatingInterval(interval)
+  return parsed === undefined || parsed.count === 1 ? amount : `${amount} ${periodWords(parsed, speech)}`
+}
+
+/** How much may be paid, in all that limits it. */
+export function amountWords(item: AskedItem, speech: Speech): string {
+  const { messages, formats } = speech
+  const { debitAmount, receiveAmount, interval } = item.limits ?? {}
+  const withPeriod = (amount: AmountWire): string => inPeriod(formats.amount(amount), interval, speech)
+  const parts = [
+    ...(debitAmount === undefined ? [] : [messages.feesIncluded(withPeriod(debitAmount))]),
+    ...(receiveAmount === undefined ? [] : [messages.payeeGets(withPeriod(receiveAmount))])
+  ]
+  return parts.length === 0 ? messages.noLimit : formats.list(parts)
+}
+
+/**
+ * What an item that pays allows.
+ *
+ * @param knownMs an instant by which an interval that began before needs no beginning, in milliseconds since 1970
+ */
+export function payingFacts(
+  item: AskedItem,
+  receivers: DescribedReceivers,
+  speech: Speech,
+  knownMs: number
+): Fact[] {
+  const { messages } = speech
+  const { receiver, interval } = item.limits ?? {}
+  return [
+    ...(receiver === undefined
+      ? [{ label: messages.facts.to, value: messages.anyone }]
+      : payeeFacts(receiver, receivers, speech)),
+    { label: messages.facts.amount, value: amountWords(item, speech) },
+    ...(interval === undefined ? [] : [untilFact(parseRepeatingInterval(interval), speech, knownMs)])
+  ]
+}
+
+function untilFact(interval: RepeatingInterval, { messages, formats }: Speech, knownMs: number): Fact {
+  const label = messages.facts.until
+  if (interval.count === 1) {
+    const { startMs, endMs } = intervalBounds(interval, 0n)
+    const end = formats.until(endMs)
+    return {
+      label,
+      value: startMs <= knownMs ? messages.onceUntil(end) : messages.between(formats.date(startMs), end)
+    }
+  }
+  const endMs = lastIntervalEnd(interval)
+  const end = endMs === undefined ? messages.withoutEnd : formats.until(endMs)
+  return { label, value: interval.count === undefined ? end : messages.times(interval.count, end) }
+}
+
+/** `a month`, `every 3 months`. */
+function periodWords(
+  { duration: { months, milliseconds } }: RepeatingInterval,
+  { messages, formats }: Speech
+): string {
+  const inWeeks = months === 0 && milliseconds % (7 * 24 * HOUR_MS) === 0
+  const parts = (
+    inWeeks
+      ? [[milliseconds / (7 * 24 * HOUR_MS), 'week']]
+      : [
+          [Math.floor(months / 12), 'year'],
+          [months % 12, 'month'],
+          [Math.floor(milliseconds / (24 * HOUR_MS)), 'day'],
+          [Math.floor((milliseconds % (24 * HOUR_MS)) / HOUR_MS), 'hour'],
+          [Math.floor((milliseconds % HOUR_MS) / 60_000), 'minute'],
+          [(milliseconds % 60_000) / 1_000, 'second']
+        ]
+  ) as [number, 'year' | 'month' | 'week' | 'day' | 'hour' | 'minute' | 'second'][]
+  const present = parts.filter(([count]) => count > 0)
+  const [[count, unit] = [0, ''], ...others] = present
+  if (others.length === 0 && count === 1 && isNamedOnce(unit)) return messages.once[unit]
+  return messages.every(formats.duration(present))
+}
+
+/** What of an item people must not overlook. */
+export function warningsOf(item: AskedItem, receivers: DescribedReceivers, { messages }: Speech): string[] {
+  const { receiver, interval } = item.limits ?? {}
+  const hasNoEnd = interval !== undefined && lastIntervalEnd(parseRepeatingInterval(interval)) === undefined
+  return [
+    ...(limitingAmount(item) === undefined ? [messages.warnings.noLimit] : []),
+    ...(receiver === undefined ? [messages.warnings.anyone] : []),
+    ...(receiver !== undefined && receivers.get(receiver)?.place === 'gone' ? [messages.warnings.gone] : []),
+    ...(hasNoEnd ? [messages.warnings.noEnd] : [])
+  ]
+}
+
+/** What else items allow: a fact for each wallet that is named. */
+export function alsoFacts(items: readonly AskedItem[], walletAddress: string, speech: Speech): Fact[] {
+  const { messages, formats } = speech
+  const byWallet = new Map<string | undefined, string[]>()
+  for (const item of items) {
+    const others = item.actions.filter((action) => !(item.type === 'outgoing-payment' && action === 'create'))
+    const words = others.map((action) => actionWords(item, action, speech))
+    byWallet.set(item.identifier, [...(byWallet.get(item.identifier) ?? []), ...words])
+  }
+  return [...byWallet]
+    .filter(([, words]) => words.length > 0)
+    .map(([wallet, words]) => ({
+      label: messages.facts.also,
+      value: formats.list([...new Set(words)]),
+      ...(wallet === walletAddress
+        ? {}
+        : { remark: wallet === undefined ? messages.anyWallet : addressOf(wallet) })
+    }))
+}
+
+/** What an action of an item allows. */
+export function actionWords({ type }: AskedItem, action: string, { messages }: Speech): string {
+  return (
+    messages.actions[`${type}:${action}`] ??
+    messages.unknownAction(presentableName(type), presentableName(action))
+  )
+}
+
+function isNamedOnce(unit: string): unit is keyof Messages['once'] {
+  return ['year', 'month', 'week', 'day', 'hour'].includes(unit)
+}
