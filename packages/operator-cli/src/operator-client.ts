@@ -100,6 +100,21 @@ export interface OperatedClient {
   readonly freeze: OperatorFreeze | undefined
 }
 
+/** What payments are listed: all conditions apply. */
+export interface PaymentFilter {
+  /** URL of their wallet address. */
+  readonly walletAddress?: string | undefined
+  /** URL of the wallet address of the client that created them, or `jwk:` and its key's thumbprint. */
+  readonly client?: string | undefined
+  readonly state?: string | undefined
+  /** Exactly this debit or incoming amount, in the smallest unit. */
+  readonly value?: string | undefined
+  /** Created from then on. */
+  readonly fromTime?: Date | undefined
+  /** Created before then. */
+  readonly untilTime?: Date | undefined
+}
+
 /** An order to freeze something, or to end its freeze. */
 export interface FreezeOrder {
   readonly freezes: boolean
@@ -286,7 +301,11 @@ export class OperatorClient {
   /** Lists wallet addresses by path. */
   listWalletAddresses(limit: number): Promise<Listed<OperatorWalletAddress>> {
     return listPages(limit, async (page) => {
-      const answer = await this.#askWallet('listWalletAddresses', page, REPEATABLE)
+      const answer = await this.#askWallet(
+        'listWalletAddresses',
+        wallet.ListWalletAddressesRequest.fromPartial(page),
+        REPEATABLE
+      )
       return { items: answer.walletAddresses.map(walletAddressOf), nextPageToken: answer.nextPageToken }
     })
   }
@@ -351,14 +370,14 @@ export class OperatorClient {
   /** Lists payments, newest first. */
   listPayments(
     kind: 'incoming' | 'outgoing',
-    filter: { walletAddress?: string | undefined },
+    filter: PaymentFilter,
     limit: number
   ): Promise<Listed<OperatorPayment>> {
     const { PAYMENT_KIND_INCOMING, PAYMENT_KIND_OUTGOING } = wallet.PaymentKind
-    const query = {
-      kind: kind === 'incoming' ? PAYMENT_KIND_INCOMING : PAYMENT_KIND_OUTGOING,
-      walletAddress: filter.walletAddress ?? ''
-    }
+    const query = wallet.ListPaymentsRequest.fromPartial({
+      ...filter,
+      kind: kind === 'incoming' ? PAYMENT_KIND_INCOMING : PAYMENT_KIND_OUTGOING
+    })
     return listPages(limit, async (page) => {
       const answer = await this.#askWallet('listPayments', { ...query, ...page }, REPEATABLE)
       return { items: answer.payments.map(paymentOf), nextPageToken: answer.nextPageToken }

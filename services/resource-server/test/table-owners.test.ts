@@ -41,7 +41,8 @@ const OWNERS: Readonly<Record<string, string>> = {
   provider_grant: 'provider-grants',
   grant_reservation: 'grant-outcomes',
   database_timeline: 'grant-outcomes',
-  frozen_client: 'frozen-clients'
+  frozen_client: 'frozen-clients',
+  payment_hour: 'payment-hours'
 }
 
 /** Tables of the module `events`, whose statements are in `packages/events` and `packages/webhooks`: nothing here names them. */

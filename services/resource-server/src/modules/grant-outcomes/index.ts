@@ -4,6 +4,7 @@
  * may have lost any of these.
  */
 export { acknowledge, claimDue, deliverAgain, type DueOutcome, postpone } from './deliver.js'
+export { findOutcome, type FoundOutcome } from './find.js'
 export { givingUp, isTaken, stoodFor } from './give-up.js'
 export { undelivered } from './measure.js'
 export { determined, opened } from './outcome.js'
