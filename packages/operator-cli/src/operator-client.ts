@@ -86,7 +86,7 @@ export interface OperatorHolder {
 /** A freeze of an account, a wallet address or a client. */
 export interface OperatorFreeze {
   readonly since: Date | undefined
-  /** Who ordered it: the names in the operator's certificate; empty without mutual TLS. */
+  /** Who ordered it: a person, or the names in a machine's certificate; empty for a machine in plain text. */
   readonly by: string
   /** Why; empty when no reason was given. */
   readonly reason: string
