@@ -142,6 +142,43 @@ export const webSchema = z.object({
       example: 'resource-server-grpc'
     })
     .optional(),
+  AUTH_GRPC_TARGET: setting.text({
+    description: "The auth server's gRPC address.",
+    example: 'dns:///auth-server-grpc:3002'
+  }),
+  AUTH_GRPC_DEADLINE_MS: setting
+    .wholeNumber(
+      {
+        description: 'Maximum duration of one call to the auth server, retries included, in milliseconds.',
+        example: '3000'
+      },
+      { min: 50, max: 60_000 }
+    )
+    .prefault('3000'),
+  AUTH_GRPC_TLS_CA_FILE: setting
+    .text({
+      description:
+        "Certificates of the authorities that sign the auth server's certificate: a PEM file. Required in production. Reloaded when it is replaced, like the two below: see [mutual TLS](decisions/mutual-tls.md).",
+      example: '/run/secrets/grpc/ca.crt'
+    })
+    .optional(),
+  AUTH_GRPC_TLS_CERTIFICATE_FILE: setting
+    .text({
+      description:
+        'Certificate that this service presents to the auth server: a PEM file. A name in it is among GRPC_HOLDER_CLIENTS there.',
+      example: '/run/secrets/grpc/tls.crt'
+    })
+    .optional(),
+  AUTH_GRPC_TLS_KEY_FILE: setting
+    .text({ description: 'Key of that certificate: a PEM file.', example: '/run/secrets/grpc/tls.key' })
+    .optional(),
+  AUTH_GRPC_TLS_SERVER_NAME: setting
+    .text({
+      description:
+        "DNS name that the auth server's certificate must contain. Default: the host of AUTH_GRPC_TARGET. Required if that is an IP address.",
+      example: 'auth-server-grpc'
+    })
+    .optional(),
   PROVIDER_NAME: setting
     .text({ description: 'Name of the provider, at the top of every page.', example: 'Example Wallet' })
     .prefault('Your wallet'),
@@ -171,6 +208,13 @@ export const webSchema = z.object({
 
 /** The settings of the pages, parsed. */
 export type WebConfig = Readonly<z.output<typeof webSchema>>
+
+/** The settings that name the files of the certificates for calls to the auth server. */
+export const AUTH_GRPC_TLS = {
+  certificate: 'AUTH_GRPC_TLS_CERTIFICATE_FILE',
+  key: 'AUTH_GRPC_TLS_KEY_FILE',
+  authority: 'AUTH_GRPC_TLS_CA_FILE'
+} as const
 
 /** The settings that name the files of the certificates for calls to the resource server. */
 export const RESOURCE_GRPC_TLS = {

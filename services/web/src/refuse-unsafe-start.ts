@@ -5,7 +5,7 @@ import {
   findWeakSecrets
 } from '@open-payments-server/runtime/configuration'
 import { isLoopbackHost } from '@open-payments-server/runtime'
-import { RESOURCE_GRPC_TLS, type WebConfig, webSchema } from './config.js'
+import { AUTH_GRPC_TLS, RESOURCE_GRPC_TLS, type WebConfig, webSchema } from './config.js'
 
 /**
  * Refuses settings that are each well-formed but unsafe together.
@@ -26,6 +26,12 @@ export function refuseUnsafeStart(config: WebConfig): void {
     ...findPlaintext(config, Object.values(RESOURCE_GRPC_TLS), {
       setting: 'RESOURCE_GRPC_TARGET',
       isLoopback: isLoopbackTarget(config.RESOURCE_GRPC_TARGET)
+    })
+  )
+  problems.push(
+    ...findPlaintext(config, Object.values(AUTH_GRPC_TLS), {
+      setting: 'AUTH_GRPC_TARGET',
+      isLoopback: isLoopbackTarget(config.AUTH_GRPC_TARGET)
     })
   )
   if (config.CONSOLE_PORT !== undefined) {

@@ -142,10 +142,10 @@ export function listFrozenClientsRpc({
 }: {
   readonly database: Queries
 }): UnaryHandler<auth.ListFrozenClientsRequest, auth.ListFrozenClientsResponse> {
-  return async ({ pageSize: size, pageToken }) => {
+  return async ({ client, pageSize: size, pageToken }) => {
     const pageSize = readPageSize(size)
     const after = readTextToken(pageToken)
-    const found = await listFrozenClients(database, { after, limit: pageSize + 1 })
+    const found = await listFrozenClients(database, { client, after, limit: pageSize + 1 })
     const { items, nextPageToken } = cutPage(found, pageSize, ({ client }) => writeTextToken(client))
     return { clients: items.map(toOperatedMessage), nextPageToken }
   }

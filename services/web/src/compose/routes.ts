@@ -37,8 +37,3 @@ export function createHolderRoutes(
     ...consentRoutes(consent)
   ]
 }
-
-/** The pages of operators. */
-export function createConsoleRoutes({ logo }: Resources, site: Site): Route[] {
-  return [...assetRoutes(styleOf(site.brand), logo), homeRoute(site), ...signInRoutes(site, undefined)]
-}

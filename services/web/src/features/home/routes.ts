@@ -1,5 +1,5 @@
 import type { Route } from '@open-payments-server/http-server'
-import { consolePage, homePage } from '../../pages/home.js'
+import { homePage } from '../../pages/home.js'
 import { passBy } from '../passing-by.js'
 import { frameOf, sendPage, type Site, speechFor } from '../site.js'
 
@@ -15,11 +15,7 @@ export function homeRoute(site: Site): Route {
         return
       }
       const frame = frameOf(site, speechFor(site, request), session, '/')
-      sendPage(
-        response,
-        200,
-        site.listener === 'console' ? consolePage(frame, session.roles) : homePage(frame)
-      )
+      sendPage(response, 200, homePage(frame))
     }
   }
 }
