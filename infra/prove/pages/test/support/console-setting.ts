@@ -83,6 +83,9 @@ export async function startConsole(): Promise<ConsoleSetting> {
     IDENTITY_PROVIDER_SECRET: system.identityProviderSecret,
     AUTH_GRPC_TARGET: `127.0.0.1:${String(system.runningAuthServers[0]?.grpcPort)}`,
     RESOURCE_GRPC_TARGET: `127.0.0.1:${String(system.runningResourceServers[0]?.grpcPort)}`,
+    // Machines that run tests may be busy.
+    AUTH_GRPC_DEADLINE_MS: '20000',
+    RESOURCE_GRPC_DEADLINE_MS: '20000',
     PROVIDER_NAME: 'Example Wallet'
   })
   const web = await composeWeb(config, { clock, logger: createLogger({ service: 'web', level: 'silent' }) })

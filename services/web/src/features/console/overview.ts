@@ -59,6 +59,7 @@ export async function showOverview(visit: Visit): Promise<Reply> {
       {
         kind: 'table',
         title: t('awaitsYou'),
+        isNarrow: true,
         empty: '',
         columns: [{ label: t('what') }, { label: t('number'), isNumber: true }],
         rows: matters.map(([what, count, href]) => [

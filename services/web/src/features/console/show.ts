@@ -2,7 +2,7 @@ import { type auth, wallet } from '@open-payments-server/proto'
 import type { Cell } from '../../pages/console/blocks.js'
 import type { ConsoleWord, ConsoleWords } from '../../words/console/words.js'
 import type { Speech } from '../../words/languages.js'
-import { presentableName } from '../../words/presentable.js'
+import { addressOf, presentableName } from '../../words/presentable.js'
 
 /** What is written where there is nothing. */
 export const NONE = '–'
@@ -74,8 +74,8 @@ export function createShow(t: ConsoleWords, { language, messages }: Speech, time
     payment: (id) => link(id, `/payments/${id}`),
     account: (name) => ({ text: name, href: `/accounts/${encodeURIComponent(name)}` }),
     walletAddress: (url) =>
-      url === '' ? { text: NONE } : { text: url, href: pathTo('/wallet-address', { url }) },
-    client: (name) => (name === '' ? { text: NONE } : { text: name, href: pathTo('/client', { name }) }),
+      url === '' ? { text: NONE } : { text: addressOf(url), href: pathTo('/wallet-address', { url }) },
+    client: (name) => (name === '' ? { text: NONE } : { text: addressOf(name), href: pathTo('/client', { name }) }),
     grant: (id) => (id === '' ? { text: NONE } : link(id, `/grants/${id}`)),
     text: presentableName
   }

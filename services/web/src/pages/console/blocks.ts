@@ -62,6 +62,8 @@ export type Block =
       readonly title: string
       /** Whether the title is that of the page: only for whoever hears it. */
       readonly isTitleHidden?: boolean
+      /** Whether it has few and short values, which belong close together. */
+      readonly isNarrow?: boolean
       readonly columns: readonly Column[]
       readonly rows: readonly (readonly (string | Cell)[])[]
       /** What is said when there is none. */

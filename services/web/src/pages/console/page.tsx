@@ -225,7 +225,7 @@ function Facts({ title, facts }: { title: string | undefined; facts: readonly Fa
 }
 
 function Table(props: { block: Extract<Block, { kind: 'table' }>; nextLabel: string }): JSX.Element {
-  const { title, isTitleHidden, columns, rows, empty, next } = props.block
+  const { title, isTitleHidden, isNarrow, columns, rows, empty, next } = props.block
   return (
     <section>
       {isTitleHidden !== true && <h2>{title}</h2>}
@@ -234,7 +234,7 @@ function Table(props: { block: Extract<Block, { kind: 'table' }>; nextLabel: str
       ) : (
         // What scrolls can be reached by keyboard.
         <div class="scrolls" tabIndex={0} role="region" aria-label={title}>
-          <table>
+          <table class={isNarrow === true ? 'narrow' : undefined}>
             <caption class="unseen">{title}</caption>
             <thead>
               <tr>

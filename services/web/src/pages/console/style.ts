@@ -29,10 +29,12 @@ export const consoleStyle = `
 .scrolls { overflow-x: auto; }
 .console table { border-collapse: collapse; width: 100%; }
 .console th, .console td { text-align: start; padding: .32rem .9rem .32rem 0; border-bottom: 1px solid var(--line); vertical-align: top; overflow-wrap: normal; }
+.console .number { text-align: end; }
+.console table.narrow { max-width: 40rem; }
 .console thead th { font-weight: 600; color: var(--quiet); font-size: .875em; white-space: nowrap; }
 .console tbody tr:hover { background: var(--stripe); }
 .console td a, .console th a { text-underline-offset: .15em; }
-.number { text-align: end; font-variant-numeric: tabular-nums; white-space: nowrap; }
+td.number, th.number { font-variant-numeric: tabular-nums; white-space: nowrap; }
 .code { font-variant-numeric: tabular-nums; white-space: nowrap; }
 dd .code, td small { white-space: normal; }
 .tone::before { content: "●"; margin-inline-end: .35em; font-size: .7em; vertical-align: .12em; }
@@ -42,7 +44,7 @@ dd .code, td small { white-space: normal; }
 .acts { display: flex; flex-wrap: wrap; gap: .5rem; margin: .75rem 0; }
 .filter { display: flex; flex-wrap: wrap; gap: .25rem .8rem; align-items: end; margin: 0 0 .75rem; }
 .field { margin: 0; } .field label { margin: 0 0 .1rem; font-size: .875em; color: var(--quiet); }
-.filter input { width: 12rem; }
+.filter input { width: 9.5rem; }
 .confirm { max-width: 36rem; } .confirm .field { margin: 0 0 .7rem; } .confirm .field input { width: 100%; }
 .chart { display: block; width: 100%; height: 7.5rem; } .chart .base { stroke: var(--line); }
 .chart .plain, .meters .plain { fill: var(--brand); } .chart .good { fill: var(--good); } .chart .bad, .meters .bad { fill: var(--bad); }

@@ -12,7 +12,7 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   peers: 'Partner',
   endpoints: 'Endpunkte',
   audits: 'Prüfungen',
-  proposals: 'Zweite Person',
+  proposals: 'Vorschläge',
   actions: 'Protokoll',
   navigation: 'Konsole',
   search: 'Suche',

@@ -10,7 +10,7 @@ export const en = {
   peers: 'Peers',
   endpoints: 'Endpoints',
   audits: 'Audits',
-  proposals: 'Second person',
+  proposals: 'Proposals',
   actions: 'Action log',
   navigation: 'Console',
   search: 'Search',
