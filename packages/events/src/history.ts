@@ -31,3 +31,31 @@ export async function hasEvents(on: RawQueries, subjectId: string): Promise<bool
   const [row] = await HAS.rows(on, { subjectId })
   return row?.is_there === true
 }
+
+const AUDITS = new Statement<EventRow & { readonly number: string }>(
+  'list-audits',
+  sql`
+  select e.number::text as number, e.id, e.type, e.occurred_at, e.subject_id, e.change, e.trace from event e
+   where e.type in ('audit.passed', 'audit.failed') and e.number < ${placeholder('before')}::bigint
+   order by e.number desc limit ${placeholder('countMax')}::integer`,
+  { prepared: false }
+)
+
+/** Number of no event: all are before it. */
+const NUMBER_MAX = (1n << 63n) - 1n
+
+/**
+ * Lists the events of audits that are still kept, newest first.
+ *
+ * @param query.beforeNumber only those before this one; undefined begins with the newest
+ */
+export async function listAudits(
+  on: RawQueries,
+  {
+    beforeNumber = NUMBER_MAX,
+    countMax
+  }: { readonly beforeNumber?: bigint | undefined; readonly countMax: number }
+): Promise<readonly StoredEvent[]> {
+  const rows = await AUDITS.rows(on, { before: beforeNumber.toString(), countMax })
+  return rows.map((row) => storedEvent(row, row.number))
+}

@@ -19,7 +19,7 @@ export {
   type ToldEvent
 } from './event.js'
 export { type EventMeasures, measureEvents } from './measure.js'
-export { hasEvents, readHistory } from './history.js'
+export { hasEvents, listAudits, readHistory } from './history.js'
 export { publishEvents, type PublishedRound } from './publish.js'
 export {
   type EventQuery,

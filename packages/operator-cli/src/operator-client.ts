@@ -86,7 +86,7 @@ export interface OperatorHolder {
 /** A freeze of an account, a wallet address or a client. */
 export interface OperatorFreeze {
   readonly since: Date | undefined
-  /** Who ordered it: the names in the operator's certificate; empty without mutual TLS. */
+  /** Who ordered it: a person, or the names in a machine's certificate; empty for a machine in plain text. */
   readonly by: string
   /** Why; empty when no reason was given. */
   readonly reason: string
@@ -98,6 +98,21 @@ export interface OperatedClient {
   readonly name: string
   /** undefined unless it is frozen. */
   readonly freeze: OperatorFreeze | undefined
+}
+
+/** What payments are listed: all conditions apply. */
+export interface PaymentFilter {
+  /** URL of their wallet address. */
+  readonly walletAddress?: string | undefined
+  /** URL of the wallet address of the client that created them, or `jwk:` and its key's thumbprint. */
+  readonly client?: string | undefined
+  readonly state?: string | undefined
+  /** Exactly this debit or incoming amount, in the smallest unit. */
+  readonly value?: string | undefined
+  /** Created from then on. */
+  readonly fromTime?: Date | undefined
+  /** Created before then. */
+  readonly untilTime?: Date | undefined
 }
 
 /** An order to freeze something, or to end its freeze. */
@@ -286,7 +301,11 @@ export class OperatorClient {
   /** Lists wallet addresses by path. */
   listWalletAddresses(limit: number): Promise<Listed<OperatorWalletAddress>> {
     return listPages(limit, async (page) => {
-      const answer = await this.#askWallet('listWalletAddresses', page, REPEATABLE)
+      const answer = await this.#askWallet(
+        'listWalletAddresses',
+        wallet.ListWalletAddressesRequest.fromPartial(page),
+        REPEATABLE
+      )
       return { items: answer.walletAddresses.map(walletAddressOf), nextPageToken: answer.nextPageToken }
     })
   }
@@ -351,14 +370,14 @@ export class OperatorClient {
   /** Lists payments, newest first. */
   listPayments(
     kind: 'incoming' | 'outgoing',
-    filter: { walletAddress?: string | undefined },
+    filter: PaymentFilter,
     limit: number
   ): Promise<Listed<OperatorPayment>> {
     const { PAYMENT_KIND_INCOMING, PAYMENT_KIND_OUTGOING } = wallet.PaymentKind
-    const query = {
-      kind: kind === 'incoming' ? PAYMENT_KIND_INCOMING : PAYMENT_KIND_OUTGOING,
-      walletAddress: filter.walletAddress ?? ''
-    }
+    const query = wallet.ListPaymentsRequest.fromPartial({
+      ...filter,
+      kind: kind === 'incoming' ? PAYMENT_KIND_INCOMING : PAYMENT_KIND_OUTGOING
+    })
     return listPages(limit, async (page) => {
       const answer = await this.#askWallet('listPayments', { ...query, ...page }, REPEATABLE)
       return { items: answer.payments.map(paymentOf), nextPageToken: answer.nextPageToken }

@@ -19,7 +19,7 @@ export interface OperatorRefund {
   /** What the payer got back of the fee. */
   readonly returnedFee: Amount
   readonly createdAt: Date | undefined
-  /** Names in the certificate of whoever made it; undefined without mutual TLS, and for a client's payment. */
+  /** Who made it: a person, or the names in a machine's certificate; undefined for a machine in plain text, and for a client's payment. */
   readonly createdBy: string | undefined
 }
 

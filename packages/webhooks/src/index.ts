@@ -20,6 +20,7 @@ export {
   type EndpointChange,
   findEndpoint,
   listAttempts,
+  listAttemptsOfEvents,
   listEndpoints,
   replay,
   rotateSecret,

@@ -291,3 +291,34 @@ export async function listAttempts(
     failure: row.failure ?? undefined
   }))
 }
+
+const EVENT_ATTEMPTS = new Statement<AttemptRow & { readonly endpoint_id: string; readonly url: string }>(
+  'list-attempts-of-events',
+  sql`
+  select a.place::text as place, a.event_id, a.event_type, a.attempted_at, a.duration_ms, a.status, a.failure, a.endpoint_id,
+         (select url from webhook_endpoint e where e.id = a.endpoint_id) as url
+    from (select * from webhook_attempt where event_id = any(${placeholder('eventIds')}::uuid[])
+           order by place limit ${placeholder('countMax')}::integer) a
+   order by a.place`,
+  { prepared: false }
+)
+
+/** Lists the attempts to deliver some events (UUID), to every endpoint, oldest first. */
+export async function listAttemptsOfEvents(
+  on: RawQueries,
+  eventIds: readonly string[],
+  countMax: number
+): Promise<readonly (WebhookAttempt & { readonly endpointId: string; readonly url: string })[]> {
+  if (eventIds.length === 0) return []
+  const rows = await EVENT_ATTEMPTS.rows(on, { eventIds: [...eventIds], countMax })
+  return rows.map((row) => ({
+    endpointId: row.endpoint_id,
+    url: row.url,
+    eventId: row.event_id,
+    eventType: row.event_type,
+    attemptedAtMs: row.attempted_at.getTime(),
+    durationMs: row.duration_ms,
+    status: row.status ?? undefined,
+    failure: row.failure ?? undefined
+  }))
+}

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { RpcError, status } from '@open-payments-server/grpc-transport'
 import { createLogger } from '@open-payments-server/runtime'
+import { wallet } from '@open-payments-server/proto'
 import type { Answer } from '@open-payments-server/testing'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { sweepOrphans } from '../src/features/sweep-orphans/sweep-orphans.js'
@@ -427,7 +428,7 @@ describe('an operator', () => {
     expect(again.account).toEqual(first.account)
     const address = await world.operate('freezeWalletAddress', { walletAddress: BOB, reason: '' })
     const accounts = await world.operate('listAccounts', { name: '', pageSize: 0, pageToken: '' })
-    const addresses = await world.operate('listWalletAddresses', { pageSize: 0, pageToken: '' })
+    const addresses = await world.operate('listWalletAddresses', wallet.ListWalletAddressesRequest.fromPartial({}))
     expect(accounts.accounts.map(({ name, freeze: is }) => [name, is?.reason])).toEqual([
       ['alice', 'court order'],
       ['bob', undefined],

@@ -42,7 +42,8 @@ const OWNERS: Readonly<Record<string, string>> = {
   grant_reservation: 'grant-outcomes',
   accepted_payment: 'grant-outcomes',
   database_timeline: 'grant-outcomes',
-  frozen_client: 'frozen-clients'
+  frozen_client: 'frozen-clients',
+  payment_hour: 'payment-hours'
 }
 
 /** Tables of the module `events`, whose statements are in `packages/events` and `packages/webhooks`: nothing here names them. */

@@ -12,7 +12,8 @@ import { Readiness } from '@open-payments-server/service-kit/health'
 import { Metrics, publishTransports, serveMetrics } from '@open-payments-server/service-kit/metrics'
 import type { Context, WebOverrides } from './compose/context.js'
 import { openResources, type Resources } from './compose/resources.js'
-import { createConsoleRoutes, createHolderRoutes } from './compose/routes.js'
+import { createConsoleRoutes } from './compose/console.js'
+import { createHolderRoutes } from './compose/routes.js'
 import { createConsoleSite, createHolderSite } from './compose/sites.js'
 import type { WebConfig } from './config.js'
 import { createPagesApp } from './http/pages-app.js'
@@ -96,7 +97,7 @@ async function start(context: Context, resources: Resources): Promise<RunningWeb
       ? undefined
       : await listen(
           'console',
-          { site: consoleSite, routes: createConsoleRoutes(resources, consoleSite) },
+          { site: consoleSite, routes: await createConsoleRoutes(context, resources, consoleSite) },
           { host: config.CONSOLE_HOST, port: config.CONSOLE_PORT }
         )
   logger.info({ port: pages.port, consolePort: consoleServer?.port }, 'HTTP servers listen')

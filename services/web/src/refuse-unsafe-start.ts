@@ -32,6 +32,12 @@ export function refuseUnsafeStart(config: WebConfig): void {
       isLoopback: isLoopbackTarget(config.AUTH_GRPC_TARGET)
     })
   )
+  problems.push(
+    ...findPlaintext(config, Object.values(AUTH_GRPC_TLS), {
+      setting: 'AUTH_GRPC_TARGET',
+      isLoopback: isLoopbackTarget(config.AUTH_GRPC_TARGET)
+    })
+  )
   if (config.CONSOLE_PORT !== undefined) {
     for (const name of ['CONSOLE_URL', 'CONSOLE_CLIENT_ID'] as const)
       if (config[name] === undefined) problems.push(`${name}: must be set when CONSOLE_PORT is`)

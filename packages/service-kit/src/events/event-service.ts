@@ -3,9 +3,11 @@ import {
   type CompleteEvents,
   type EventNews,
   formatCursor,
+  listAudits,
   NumberAhead,
   parseCursor,
   readEvents,
+  readHistory,
   type ReadEvents,
   readNewestNumber,
   tellEvents,
@@ -25,7 +27,20 @@ import {
 import { events } from '@open-payments-server/proto'
 import type { Logger } from '@open-payments-server/runtime'
 import { admitOperators, EVENT_ROLES, type Operators } from '../operators/index.js'
-import { answering, invalidField, readEventTypes, readPageSize } from '../grpc/index.js'
+import {
+  answering,
+  cutPage,
+  invalidField,
+  readEventTypes,
+  readPageSize,
+  readTextToken,
+  unknownPageToken,
+  writeTextToken
+} from '../grpc/index.js'
+import { isUuid } from '@open-payments-server/value-types/identifiers'
+
+/** Maximum number of events of one resource that are listed. */
+const SUBJECT_EVENTS_MAX = 100
 
 /** Maximum number of events that one statement reads for a stream. */
 const READ_TOGETHER_MAX = 500
@@ -68,6 +83,12 @@ export function createEventService(dependencies: EventServiceDependencies): Grpc
         listEvents(request, signal, dependencies)
       )
     ),
+    listSubjectEvents: handlers.unary(
+      answer((request: events.ListSubjectEventsRequest) => listSubjectEvents(request, dependencies))
+    ),
+    listAudits: handlers.unary(
+      answer((request: events.ListAuditsRequest) => listAuditEvents(request, dependencies))
+    ),
     watchEvents: handlers.serverStreaming(
       answer((request: events.WatchEventsRequest, stream: ResponseStream<events.WatchEventsResponse>) =>
         watchEvents(request, stream, dependencies)
@@ -103,6 +124,31 @@ async function listEvents(
     cursor: formatCursor(service, toNumber),
     resyncCause: causeMessage(first)
   }
+}
+
+async function listSubjectEvents(
+  { subjectId, pageSize: size }: events.ListSubjectEventsRequest,
+  { service, database, complete }: EventServiceDependencies
+): Promise<events.ListSubjectEventsResponse> {
+  if (!isUuid(subjectId)) throw invalidField('subject_id', 'must be a lower-case UUID')
+  const countMax = readPageSize(size, SUBJECT_EVENTS_MAX)
+  const found = await readHistory(database, { subjectId, countMax })
+  const told = await tellEvents(found, complete)
+  return { events: told.map((event) => eventMessage(event, service)).reverse() }
+}
+
+async function listAuditEvents(
+  { pageSize: size, pageToken }: events.ListAuditsRequest,
+  { service, database, complete }: EventServiceDependencies
+): Promise<events.ListAuditsResponse> {
+  const pageSize = readPageSize(size)
+  const before = readTextToken(pageToken)
+  if (!/^\d{0,18}$/.test(before)) throw unknownPageToken()
+  const beforeNumber = before === '' ? undefined : BigInt(before)
+  const found = await listAudits(database, { beforeNumber, countMax: pageSize + 1 })
+  const told = await tellEvents(found, complete)
+  const { items, nextPageToken } = cutPage(told, pageSize, ({ number }) => writeTextToken(number.toString()))
+  return { events: items.map((event) => eventMessage(event, service)), nextPageToken }
 }
 
 async function watchEvents(

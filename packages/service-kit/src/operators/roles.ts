@@ -4,6 +4,8 @@ import type { RolesOf } from './operator.js'
 /** The roles of `EventService`, the same in every service. */
 export const EVENT_ROLES: RolesOf<typeof events.EventServiceService> = {
   listEvents: 'viewer',
+  listSubjectEvents: 'viewer',
+  listAudits: 'viewer',
   watchEvents: 'viewer'
 }
 
@@ -18,5 +20,6 @@ export const WEBHOOK_ROLES: RolesOf<typeof events.WebhookServiceService> = {
   rotateWebhookSecret: 'operator',
   testWebhookEndpoint: 'operator',
   listWebhookAttempts: 'viewer',
+  listEventAttempts: 'viewer',
   replayWebhooks: 'operator'
 }

@@ -24,6 +24,7 @@ import {
   findEndpoint,
   isSecret,
   listAttempts,
+  listAttemptsOfEvents,
   listEndpoints,
   replay,
   rotateSecret,
@@ -52,6 +53,8 @@ const WALLET_ADDRESS_LENGTH_MAX = 2_048
 const INSTANT_MIN_MS = Date.parse('0001-01-01T00:00:00Z')
 /** Its last instant. */
 const INSTANT_MAX_MS = Date.parse('9999-12-31T23:59:59.999Z')
+/** Maximum number of events whose attempts are listed, and of these attempts. */
+const [EVENTS_MAX, EVENT_ATTEMPTS_MAX] = [100, 1_000] as const
 /** Type of the event that tests an endpoint. */
 const TEST_TYPE = 'webhook.test'
 
@@ -101,6 +104,9 @@ export function createWebhookService(dependencies: WebhookServiceDependencies): 
     ),
     listWebhookAttempts: handlers.unary(
       answer((request: events.ListWebhookAttemptsRequest) => attempts(request, dependencies))
+    ),
+    listEventAttempts: handlers.unary(
+      answer((request: events.ListEventAttemptsRequest) => eventAttempts(request, dependencies))
     ),
     replayWebhooks: handlers.unary(
       answer((request: events.ReplayWebhooksRequest) => replayRpc(request, dependencies))
@@ -222,6 +228,24 @@ async function attempts(
   const listed = await listAttempts(dependencies.database, id, { beforePlace, countMax: size + 1 })
   const { items, nextPageToken } = cutPage(listed, size, ({ place }) => writeTextToken(place.toString()))
   return { attempts: items.map(attemptMessage), nextPageToken }
+}
+
+async function eventAttempts(
+  { eventIds }: events.ListEventAttemptsRequest,
+  { database }: WebhookServiceDependencies
+): Promise<events.ListEventAttemptsResponse> {
+  if (eventIds.length > EVENTS_MAX) throw invalidField('event_ids', `must be at most ${String(EVENTS_MAX)}`)
+  eventIds.forEach((id, index) => {
+    if (!isUuid(id)) throw invalidField(`event_ids[${String(index)}]`, 'must be a lower-case UUID')
+  })
+  const found = await listAttemptsOfEvents(database, eventIds, EVENT_ATTEMPTS_MAX)
+  return {
+    attempts: found.map(({ endpointId, url, ...attempt }) => ({
+      attempt: attemptMessage(attempt),
+      endpointId,
+      url
+    }))
+  }
 }
 
 async function replayRpc(

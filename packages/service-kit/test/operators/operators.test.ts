@@ -21,6 +21,8 @@ import { admitOperators, openOperators, type RolesOf } from '../../src/operators
 
 const ROLES: RolesOf<typeof auth.GrantOperatorServiceService> = {
   listGrants: 'viewer',
+  getGrant: 'viewer',
+  getReservation: 'viewer',
   revokeGrant: 'operator',
   getConsentRecord: 'approver',
   freezeClient: 'operator',

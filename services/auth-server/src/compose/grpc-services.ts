@@ -16,6 +16,7 @@ import {
   freezeClientRpc,
   getConsentRecordRpc,
   listFrozenClientsRpc,
+  getGrantRpc,
   listGrantsRpc,
   revokeGrantRpc
 } from '../grpc/grant-operator.js'
@@ -29,7 +30,7 @@ import {
 import { introspectRpc } from '../grpc/introspection.js'
 import { auditLimitsRpc } from '../grpc/limits-audit.js'
 import { OPERATOR_ROLES } from '../grpc/operator-roles.js'
-import { listOpenReservationsRpc, listReservationsRpc } from '../grpc/reservations.js'
+import { getReservationRpc, listOpenReservationsRpc, listReservationsRpc } from '../grpc/reservations.js'
 import { reserveRpc } from '../grpc/reserve.js'
 import { restoreRpc } from '../grpc/restore.js'
 import { watchRevocationsRpc } from '../grpc/revocation-watch.js'
@@ -129,6 +130,8 @@ function grantOperatorService(dependencies: GrpcDependencies): auth.GrantOperato
   const handlers = admitOperators(createHandlers(logger, callObserver), service, { ...operators, logger })
   return {
     listGrants: handlers.unary(answer(listGrantsRpc(dependencies))),
+    getGrant: handlers.unary(answer(getGrantRpc(dependencies))),
+    getReservation: handlers.unary(answer(getReservationRpc(dependencies))),
     revokeGrant: handlers.unary(answer(revokeGrantRpc(dependencies))),
     getConsentRecord: handlers.unary(answer(getConsentRecordRpc(dependencies))),
     freezeClient: handlers.unary(answer(freezeClientRpc(true, dependencies))),

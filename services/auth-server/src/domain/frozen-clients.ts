@@ -9,7 +9,7 @@ export interface OperatedClient {
     | {
         /** In milliseconds since the Unix epoch. */
         readonly sinceMs: number
-        /** Who ordered it: the names in the operator's certificate, separated by commas; empty without mutual TLS. */
+        /** Who ordered it: a person, or the names in a machine's certificate; empty for a machine in plain text. */
         readonly by: string
         /** Why; empty when no reason was given. */
         readonly reason: string

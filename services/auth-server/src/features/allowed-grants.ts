@@ -16,7 +16,7 @@ import {
   isAllowedState,
   restoreGrantedItem
 } from '../modules/grants/index.js'
-import { CONSENTED } from '../modules/interactions/index.js'
+import { CONSENTED, consentedWalletAddressOf } from '../modules/interactions/index.js'
 import { latestWindowsOf, type StoredWindow } from '../modules/limits/index.js'
 
 /** The grants that someone consented to, of those wallet addresses that they hold: for everyone who shows or changes them. */
@@ -42,6 +42,14 @@ const FIND = new Statement<Row>(
            where grant_id = ${placeholder('grantId')}::uuid and wallet_address = any (${WALLET_ADDRESSES})
              and ${isConsentOf(Prisma.sql`consented.grant_id`, PERSON)}) held
    cross join ${grantByKey(Prisma.sql`held.grant_id`)}`,
+  { prepared: false }
+)
+
+const FIND_ANY = new Statement<Omit<Row, 'walletAddress'> & { readonly walletAddress: string | null }>(
+  'find-operated-grant',
+  Prisma.sql`
+  select ${ALLOWED_COLUMNS}, ${consentedWalletAddressOf(GRANT_ID)} as "walletAddress", ${latestWindowsOf(GRANT_ID)} as windows
+    from (select ${placeholder('grantId')}::uuid as grant_id) wanted cross join ${grantByKey(Prisma.sql`wanted.grant_id`)}`,
   { prepared: false }
 )
 
@@ -112,6 +120,16 @@ export async function findAllowedGrant(
   const [row] = await FIND.rows(on, { ...acting, grantId, now: instantText(nowMs) })
   if (row === undefined) throw new CallRefused('not-found', 'The grant is unknown', { field: 'grant_id' })
   return restore(row, nowMs)
+}
+
+/** Finds a grant for an operator, whoever consented to it. Its wallet address is empty where nobody did. */
+export async function findOperatedGrant(
+  on: Queries,
+  grantId: string,
+  nowMs: number
+): Promise<AllowedGrant | undefined> {
+  const [row] = await FIND_ANY.rows(on, { grantId, now: instantText(nowMs) })
+  return row && restore({ ...row, walletAddress: row.walletAddress ?? '' }, nowMs)
 }
 
 function restore(row: Row, nowMs: number): AllowedGrant {

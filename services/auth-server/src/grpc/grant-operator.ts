@@ -19,7 +19,15 @@ import { listFrozenClients } from '../modules/frozen-clients/index.js'
 import type { RevokeGrantDependencies } from '../features/end-grant/end-grant.js'
 import { revokeGrant } from '../features/end-grant/revoke-grant.js'
 import { findConsentRecord } from '../modules/consent-records/index.js'
-import { listGrants, type OperatedGrant } from '../modules/grants/index.js'
+import { findActs, findGrant, listGrants, type OperatedGrant } from '../modules/grants/index.js'
+import { findOperatedGrant } from '../features/allowed-grants.js'
+import {
+  ACTS_MAX,
+  dateOf,
+  type ShowAllowedGrantsDependencies,
+  toActMessage,
+  toItemMessage
+} from './holder-grants.js'
 
 /** `GrantOperatorService.ListGrants`. */
 export function listGrantsRpc({
@@ -56,6 +64,35 @@ export function revokeGrantRpc(
       throw new CallRefused('not-found', 'The grant is unknown', { field: 'grant_id' })
     }
     return { grant: toMessage(grant) }
+  }
+}
+
+/** `GrantOperatorService.GetGrant`. */
+export function getGrantRpc({
+  database,
+  clock
+}: ShowAllowedGrantsDependencies): UnaryHandler<auth.GetGrantRequest, auth.GetGrantResponse> {
+  return async (request) => {
+    const grantId = readUuid(request.grantId, 'grant_id')
+    const [grant, shown, record, acts] = await Promise.all([
+      findGrant(database, grantId),
+      findOperatedGrant(database, grantId, clock.now()),
+      findConsentRecord(database, grantId),
+      findActs(database, grantId, ACTS_MAX)
+    ])
+    if (grant === undefined || shown === undefined)
+      throw new CallRefused('not-found', 'The grant is unknown', { field: 'grant_id' })
+    return {
+      grant: toMessage(grant),
+      clientName: shown.clientName ?? '',
+      access: shown.access.map(toItemMessage),
+      walletAddress: shown.walletAddress,
+      consentedBy: record && { issuer: record.issuer, sub: record.sub },
+      lastUseTime: dateOf(shown.lastUsedAtMs),
+      endTime: dateOf(shown.endedAtMs),
+      pauseTime: dateOf(shown.pausedAtMs),
+      acts: acts.map(toActMessage)
+    }
   }
 }
 
@@ -105,10 +142,10 @@ export function listFrozenClientsRpc({
 }: {
   readonly database: Queries
 }): UnaryHandler<auth.ListFrozenClientsRequest, auth.ListFrozenClientsResponse> {
-  return async ({ pageSize: size, pageToken }) => {
+  return async ({ client, pageSize: size, pageToken }) => {
     const pageSize = readPageSize(size)
     const after = readTextToken(pageToken)
-    const found = await listFrozenClients(database, { after, limit: pageSize + 1 })
+    const found = await listFrozenClients(database, { client, after, limit: pageSize + 1 })
     const { items, nextPageToken } = cutPage(found, pageSize, ({ client }) => writeTextToken(client))
     return { clients: items.map(toOperatedMessage), nextPageToken }
   }

@@ -31,7 +31,7 @@ const WALLET_ADDRESSES_MAX = 100
 const [ISSUER_LENGTH_MAX, SUB_LENGTH_MAX] = [2_048, 255]
 
 /** Maximum number of acts that are told. */
-const ACTS_MAX = 100
+export const ACTS_MAX = 100
 
 /** What reading grants for their account holders needs. */
 export interface ShowAllowedGrantsDependencies {
@@ -204,7 +204,8 @@ function toMessage(grant: AllowedGrant): auth.AllowedGrant {
   }
 }
 
-function toItemMessage({
+/** An access item with what is spent under it, on the wire. */
+export function toItemMessage({
   item,
   consentedLimits,
   spent,
@@ -220,7 +221,8 @@ function toItemMessage({
   }
 }
 
-function toActMessage({ id, kind, holder, atMs, before, after }: StoredAct): auth.GrantAct {
+/** An act of an account holder on the wire. */
+export function toActMessage({ id, kind, holder, atMs, before, after }: StoredAct): auth.GrantAct {
   return {
     actId: id,
     kind: KINDS[kind],
@@ -239,6 +241,7 @@ function toTermsMessage({ access, endsAtMs, pausedAtMs }: Terms): auth.GrantTerm
   }
 }
 
-function dateOf(instantMs: number | undefined): Date | undefined {
+/** An instant on the wire. */
+export function dateOf(instantMs: number | undefined): Date | undefined {
   return instantMs === undefined ? undefined : new Date(instantMs)
 }

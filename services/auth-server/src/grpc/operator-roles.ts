@@ -3,6 +3,8 @@ import { EVENT_ROLES, type RolesOf, WEBHOOK_ROLES } from '@open-payments-server/
 
 const GRANT_OPERATOR_ROLES: RolesOf<typeof auth.GrantOperatorServiceService> = {
   listGrants: 'viewer',
+  getGrant: 'viewer',
+  getReservation: 'viewer',
   revokeGrant: 'operator',
   getConsentRecord: 'viewer',
   freezeClient: 'operator',

@@ -2,9 +2,10 @@ import type { UnaryHandler } from '@open-payments-server/grpc-transport'
 import { auth } from '@open-payments-server/proto'
 import { cutPage, readPageSize, readPageToken, writePageToken } from '@open-payments-server/service-kit/grpc'
 import { formatAmount } from '@open-payments-server/value-types/amounts'
+import { CallRefused } from '../domain/call-refused.js'
 import { readUuid } from './request-fields.js'
 import type { Database } from '../modules/database.js'
-import { listAfter, listOpen, type Reservation } from '../modules/limits/index.js'
+import { findReservation, listAfter, listOpen, type Reservation } from '../modules/limits/index.js'
 
 /** `GrantLimitsService.ListOpenReservations`. */
 export function listOpenReservationsRpc({
@@ -33,6 +34,22 @@ export function listReservationsRpc({
     const after = afterPaymentId === '' ? undefined : readUuid(afterPaymentId, 'after_payment_id')
     const reservations = await listAfter(database, after, readPageSize(pageSize))
     return { reservations: reservations.map(toMessage) }
+  }
+}
+
+/** `GrantOperatorService.GetReservation`. */
+export function getReservationRpc({
+  database
+}: {
+  readonly database: Database
+}): UnaryHandler<auth.GetReservationRequest, auth.GetReservationResponse> {
+  return async ({ paymentId }) => {
+    const found = await findReservation(database, readUuid(paymentId, 'payment_id'))
+    if (found === undefined)
+      throw new CallRefused('not-found', 'Nothing was ever reserved for this payment', {
+        field: 'payment_id'
+      })
+    return { reservation: toMessage(found) }
   }
 }
 

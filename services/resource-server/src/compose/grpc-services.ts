@@ -15,6 +15,7 @@ import type { OwnershipDependencies } from '../features/state-ownership/state-ow
 import { answer } from '../grpc/operator/answer.js'
 import * as holders from '../grpc/operator/holders.js'
 import * as approval from '../grpc/operator/payment-approval.js'
+import * as life from '../grpc/operator/payment-life.js'
 import * as peers from '../grpc/operator/peers.js'
 import { OPERATOR_ROLES } from '../grpc/operator/roles.js'
 import { createRefundRpc, listRefundsRpc } from '../grpc/operator/refunds.js'
@@ -107,6 +108,10 @@ function walletOperatorService(dependencies: GrpcDependencies): wallet.WalletOpe
     deposit: handlers.unary(answer(operator.depositRpc(dependencies))),
     withdraw: handlers.unary(answer(operator.withdrawRpc(dependencies))),
     listPayments: handlers.unary(answer(operator.listPaymentsRpc(dependencies))),
+    countPayments: handlers.unary(answer(life.countPaymentsRpc(dependencies))),
+    getPaymentLife: handlers.unary(answer(life.getPaymentLifeRpc(dependencies))),
+    listAccountEntries: handlers.unary(answer(life.listAccountEntriesRpc(dependencies))),
+    listAwaitingPayments: handlers.unary(answer(life.listAwaitingPaymentsRpc(dependencies))),
     getOutgoingPayment: handlers.unary(answer(approval.getOutgoingPaymentRpc(dependencies))),
     approvePayment: handlers.unary(answer(approval.approvePaymentRpc(dependencies))),
     declinePayment: handlers.unary(answer(approval.declinePaymentRpc(dependencies))),

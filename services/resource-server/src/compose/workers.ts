@@ -1,5 +1,5 @@
 import { createPublishingWorker } from '@open-payments-server/events'
-import type { Worker } from '@open-payments-server/runtime'
+import { startWorker, type Worker } from '@open-payments-server/runtime'
 import {
   createPurge,
   createPurgeRepository,
@@ -15,6 +15,7 @@ import { createBeginSending } from '../features/process-outgoing-payments/begin-
 import { createSentPayments } from '../features/process-outgoing-payments/send-payments.js'
 import { AnsweredPayments } from '../domain/answered-payments.js'
 import { createLocalPayments } from '../features/process-outgoing-payments/local-payments.js'
+import { PaymentHours } from '../features/show-payments/payment-hours.js'
 import { createPurgeOfEvents, publishEvents } from '../modules/events/index.js'
 import { keepFrozenClients } from '../modules/frozen-clients/index.js'
 import { purgeIncomingPayments } from '../modules/incoming-payments/index.js'
@@ -34,6 +35,9 @@ import type { Context } from './context.js'
 import type { Counters } from './counters.js'
 import type { DomainPorts } from './domain-ports.js'
 import type { Resources } from './resources.js'
+
+/** How often what happened to payments is written to its hour, in milliseconds. */
+const HOURS_WRITTEN_MS = 5_000
 
 /** Called by features that create work for the workers. */
 export type Wakers = ReturnType<typeof startWorkers>
@@ -112,15 +116,31 @@ export function startWorkers(
 
 /** Publishes events that were appended. */
 function startPublishing(
-  { logger, lifecycle }: Context,
+  { clock, logger, lifecycle }: Context,
   { database, sharedStore }: Pick<Resources, 'database' | 'sharedStore'>,
   counters: Pick<Counters, 'countPublished'> & { readonly onBatchFailed: () => void }
 ): Worker {
+  const hours = new PaymentHours({ clock })
+  // Stopped after the publishing, of which it counts.
+  lifecycle.add(
+    startWorker({
+      name: 'payment hours',
+      pollMs: HOURS_WRITTEN_MS,
+      logger,
+      onBatchFailed: counters.onBatchFailed,
+      runBatch: async () => {
+        await hours.write(database)
+        return false
+      }
+    })
+  )
+  lifecycle.add({ name: 'last payment hours', stop: () => hours.write(database) })
   const publishing = createPublishingWorker({
     onBatchFailed: counters.onBatchFailed,
     publish: () => publishEvents(database),
     onPublished: (type, count) => {
       counters.countPublished(type as EventType, count)
+      hours.count(type as EventType, count)
     },
     sharedStore,
     logger

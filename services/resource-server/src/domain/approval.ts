@@ -23,7 +23,7 @@ export interface Approval {
     | {
         readonly decision: ApprovalDecision
         readonly atMs: number
-        /** Name in the certificate of whoever decided; undefined without mutual TLS, and where the time was over. */
+        /** Who decided: a person, or the names in a machine's certificate; undefined for a machine in plain text, and where the time was over. */
         readonly by: string | undefined
         /** As it was given; undefined if none was. */
         readonly reason: string | undefined

@@ -54,7 +54,7 @@ export interface HolderChangeWire {
   readonly before: Holder | null
   /** Null for nobody. */
   readonly after: Holder | null
-  /** Who ordered it: the names in the operator's certificate, separated by commas; empty without mutual TLS. */
+  /** Who ordered it: a person, or the names in a machine's certificate; empty for a machine in plain text. */
   readonly by: string
 }
 

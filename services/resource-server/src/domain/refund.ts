@@ -27,7 +27,7 @@ export interface Refund {
   readonly returnedValue: bigint | undefined
   /** What the payer got back of the fee, in the payer's asset. */
   readonly returnedFeeValue: bigint
-  /** Names in the certificate of the operator who made it: shown to operators only. Undefined without mutual TLS. */
+  /** The operator who made it, a person or the names in a machine's certificate: shown to operators only. Undefined in plain text. */
   readonly createdBy: string | undefined
   readonly createdAtMs: number
   readonly updatedAtMs: number

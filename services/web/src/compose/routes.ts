@@ -3,7 +3,6 @@ import { createHealthRoutes, type Readiness } from '@open-payments-server/servic
 import { allowedRoutes } from '../features/allowed/routes.js'
 import { finishConsent } from '../features/consent/finish.js'
 import { consentRoutes } from '../features/consent/routes.js'
-import { homeRoute } from '../features/home/routes.js'
 import { signInRoutes } from '../features/sign-in/routes.js'
 import type { Site } from '../features/site.js'
 import { assetRoutes } from '../http/assets.js'
@@ -38,9 +37,4 @@ export function createHolderRoutes(
     ),
     ...consentRoutes(consent)
   ]
-}
-
-/** The pages of operators. */
-export function createConsoleRoutes({ logo }: Resources, site: Site): Route[] {
-  return [...assetRoutes(styleOf(site.brand), logo), homeRoute(site), ...signInRoutes(site, undefined)]
 }

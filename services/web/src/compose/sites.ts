@@ -1,7 +1,7 @@
 import type { Site } from '../features/site.js'
 import { CookieJar, createSealer } from '../modules/cookies/index.js'
 import { createIssuer, createIssuerFetch } from '../modules/issuer/index.js'
-import { createSessions } from '../modules/sessions/index.js'
+import { createHeldTokens, createSessions } from '../modules/sessions/index.js'
 import type { Context } from './context.js'
 import type { Resources } from './resources.js'
 
@@ -85,6 +85,10 @@ function createSite(
       allowHttp: config.ENVIRONMENT === 'development',
       fetch: createIssuerFetch(http)
     }),
+    tokens:
+      listener === 'console'
+        ? createHeldTokens({ sealer, jar, clock, listener, lifetimeSeconds: config.SESSION_LIFETIME_SECONDS })
+        : undefined,
     rolesClaim,
     holderClaim,
     clock,

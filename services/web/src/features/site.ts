@@ -4,7 +4,7 @@ import type { Random } from '@open-payments-server/value-types/identifiers'
 import type { Session } from '../domain/session.js'
 import type { CookieJar, Sealer } from '../modules/cookies/index.js'
 import type { Issuer } from '../modules/issuer/index.js'
-import type { Sessions } from '../modules/sessions/index.js'
+import type { HeldTokens, Sessions } from '../modules/sessions/index.js'
 import type { Brand } from '../pages/brand.js'
 import type { Frame } from '../pages/layout.js'
 import { noticePage, type WayOn } from '../pages/notice.js'
@@ -29,6 +29,8 @@ export interface Site {
   readonly sealer: Sealer
   readonly sessions: Sessions
   readonly issuer: Issuer
+  /** Keeps the ID tokens of whoever signs in; undefined where nobody acts by them. */
+  readonly tokens: HeldTokens | undefined
   /** Claim of the ID token with roles; undefined where nobody has one. */
   readonly rolesClaim: string | undefined
   /** Claim of the ID token that names accounts; undefined where none does. */

@@ -79,6 +79,7 @@ export async function startSetting(settings: Readonly<Record<string, string>> = 
     SESSION_KEY: randomBytes(24).toString('hex'),
     AUTH_API_URL: system.identityProviderUrl(),
     IDENTITY_PROVIDER_SECRET: system.identityProviderSecret,
+    AUTH_GRPC_TARGET: `127.0.0.1:${String(system.runningAuthServers[0]?.grpcPort)}`,
     RESOURCE_GRPC_TARGET: `127.0.0.1:${String(system.runningResourceServers[0]?.grpcPort)}`,
     AUTH_GRPC_TARGET: `127.0.0.1:${String(system.runningAuthServers[0]?.grpcPort)}`,
     PROVIDER_NAME: 'Example Wallet',

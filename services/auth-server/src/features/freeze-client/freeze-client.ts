@@ -14,7 +14,7 @@ import { hasGrant } from '../../modules/grants/index.js'
 /** Maximum length of the reason for a freeze, in characters. */
 const REASON_LENGTH_MAX = 256
 
-/** Maximum length of the names of who orders a freeze, in characters: what a certificate says beyond that is cut off. */
+/** Maximum length of the names of who orders a freeze, in characters: what goes beyond that is cut off. */
 const NAMES_LENGTH_MAX = 512
 
 /** What freezing clients needs. */
@@ -35,7 +35,7 @@ export interface FreezeRequest {
   /** URL of the client's wallet address, or its key's thumbprint (RFC 7638), with or without `jwk:` before it. */
   readonly client: string
   readonly reason: string
-  /** Names in the operator's certificate; none without mutual TLS. */
+  /** Who orders it: a person, or the names in a machine's certificate; none for a machine in plain text. */
   readonly clientNames: readonly string[]
 }
 

@@ -54,10 +54,11 @@ export async function findClientFreeze(on: Queries, client: string): Promise<Ope
  */
 export async function listFrozenClients(
   on: Queries,
-  page: { readonly after: string; readonly limit: number }
+  page: { readonly client?: string; readonly after: string; readonly limit: number }
 ): Promise<readonly OperatedClient[]> {
+  const { client = '', after } = page
   const rows = await on.clientFreeze.findMany({
-    where: { client: { gt: page.after }, frozenAt: { not: null } },
+    where: { client: client === '' ? { gt: after } : { gt: after, equals: client }, frozenAt: { not: null } },
     orderBy: { client: 'asc' },
     take: page.limit
   })

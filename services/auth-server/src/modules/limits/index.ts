@@ -4,7 +4,7 @@
  */
 export { end } from './end.js'
 export { readToldUses } from './events.js'
-export { listAfter, listOpen, type Reservation } from './list.js'
+export { findReservation, listAfter, listOpen, type Reservation } from './list.js'
 export { measureReservations, OPEN_COUNTED_MAX } from './measure.js'
 export { isSpentUnder, purgeRefusals } from './purge.js'
 export { type RecordedReservation, refuse, type Suspension } from './refuse.js'

@@ -107,6 +107,13 @@ export async function listAfter(
   return rows.map(reservationOf)
 }
 
+/** Finds the reservation for a payment, or the record that it was refused or released; undefined when there never was one. */
+export async function findReservation(on: Queries, paymentId: string): Promise<Reservation | undefined> {
+  const [row] = await on.$queryRaw<Row[]>(Prisma.sql`
+    select ${COLUMNS} from reservation r where r.payment_id = ${paymentId}::uuid`)
+  return row && reservationOf(row)
+}
+
 function reservationOf(row: Row): Reservation {
   return {
     paymentId: row.payment_id,

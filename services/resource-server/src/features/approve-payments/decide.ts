@@ -34,7 +34,7 @@ export interface ApprovalRequest {
   readonly url: string
   /** Why; empty for no reason. */
   readonly reason: string
-  /** Name in the certificate of whoever answers; undefined without mutual TLS. */
+  /** Who answers: a person, or the names in a machine's certificate; undefined for a machine in plain text. */
   readonly by: string | undefined
 }
 

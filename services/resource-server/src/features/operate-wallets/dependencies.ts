@@ -4,10 +4,10 @@ import type { PublishedKeyDirectory } from '../../domain/client-keys.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
 import type { Database } from '../../modules/database.js'
 
-/** Maximum length of the names of who orders something, in characters: what a certificate says beyond that is cut off. */
+/** Maximum length of the names of who orders something, in characters: what goes beyond that is cut off. */
 const NAMES_LENGTH_MAX = 512
 
-/** The names in an operator's certificate as they are recorded, separated by commas; empty without mutual TLS. */
+/** The names of who operates as they are recorded, separated by commas; empty for a machine in plain text. */
 export function namesText(clientNames: readonly string[]): string {
   return clientNames.join(', ').slice(0, NAMES_LENGTH_MAX)
 }

@@ -23,7 +23,7 @@ export interface FreezeRequest {
   /** Name of the account, or URL of the wallet address. */
   readonly name: string
   readonly reason: string
-  /** Names in the operator's certificate; none without mutual TLS. */
+  /** Who orders it: a person, or the names in a machine's certificate; none for a machine in plain text. */
   readonly clientNames: readonly string[]
 }
 

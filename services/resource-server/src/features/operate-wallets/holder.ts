@@ -17,7 +17,7 @@ export interface HolderOrder {
   readonly accountName: string
   /** Who holds the account from now on; undefined for nobody. */
   readonly holder: Holder | undefined
-  /** Names in the operator's certificate; none without mutual TLS. */
+  /** Who orders it: a person, or the names in a machine's certificate; none for a machine in plain text. */
   readonly clientNames: readonly string[]
 }
 

@@ -70,16 +70,34 @@ export async function createWalletAddress(
 }
 
 /**
- * Lists wallet addresses by path.
+ * Lists wallet addresses by path: all, those of an account, or the one with a URL.
  *
+ * @param range.accountName empty for those of all accounts
+ * @param range.walletAddress URL; empty for all
  * @param range.after path after which the list begins
+ * @throws CallRefused `invalid` or `not-found` for the account
  */
 export async function listWalletAddresses(
-  range: { readonly after: string; readonly limit: number },
+  range: {
+    readonly accountName: string
+    readonly walletAddress: string
+    readonly after: string
+    readonly limit: number
+  },
   dependencies: OperatorDependencies
 ): Promise<readonly OperatedWalletAddress[]> {
-  const found = await walletAddresses.listWalletAddresses(dependencies.database, range)
-  return found.map((walletAddress) => toOperatedWalletAddress(walletAddress, dependencies))
+  const { accountName, walletAddress, after, limit } = range
+  const { database, urls } = dependencies
+  const accountId = accountName === '' ? undefined : (await getAccount(accountName, dependencies)).id
+  if (walletAddress !== '') {
+    const path = urls.walletAddressPathOf(walletAddress)
+    const found =
+      path === undefined ? undefined : await walletAddresses.findListedWalletAddress(database, path)
+    const isAsked = found !== undefined && (accountName === '' || found.accountName === accountName)
+    return isAsked && found.path > after ? [toOperatedWalletAddress(found, dependencies)] : []
+  }
+  const found = await walletAddresses.listWalletAddresses(database, { accountId, after, limit })
+  return found.map((each) => toOperatedWalletAddress(each, dependencies))
 }
 
 /** A stored wallet address as operators see it. */

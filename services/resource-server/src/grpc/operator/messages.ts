@@ -51,6 +51,7 @@ export function toPaymentMessage(payment: OperatedPayment): wallet.Payment {
     refundedValue: payment.refundedValue.toString(),
     refundedAsset: payment.refundedAsset,
     refundOf: payment.refundOf ?? '',
+    client: payment.client,
     createTime: new Date(payment.createdAtMs),
     updateTime: new Date(payment.updatedAtMs)
   }

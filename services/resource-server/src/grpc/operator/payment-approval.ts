@@ -71,7 +71,8 @@ export function deleteApprovalRuleRpc(
   }
 }
 
-function toShownPaymentMessage(
+/** An outgoing payment, with what was decided about it, on the wire. */
+export function toShownPaymentMessage(
   { payment, approval }: ShownPayment,
   urls: ResourceUrls
 ): wallet.OutgoingPayment {
@@ -96,7 +97,13 @@ function toShownPaymentMessage(
   }
 }
 
-function toApprovalMessage({ ruleId, requestedAtMs, expiresAtMs, decided }: Approval): wallet.Approval {
+/** An approval on the wire. */
+export function toApprovalMessage({
+  ruleId,
+  requestedAtMs,
+  expiresAtMs,
+  decided
+}: Approval): wallet.Approval {
   return {
     ruleId,
     requestTime: new Date(requestedAtMs),

@@ -108,10 +108,13 @@ export function createWalletAddressRpc(
 export function listWalletAddressesRpc(
   dependencies: OperatorDependencies
 ): UnaryHandler<wallet.ListWalletAddressesRequest, wallet.ListWalletAddressesResponse> {
-  return async ({ pageSize: size, pageToken }) => {
+  return async ({ pageSize: size, pageToken, accountName, walletAddress }) => {
     const pageSize = readPageSize(size)
     const after = readTextToken(pageToken)
-    const found = await listWalletAddresses({ after, limit: pageSize + 1 }, dependencies)
+    const found = await listWalletAddresses(
+      { accountName, walletAddress, after, limit: pageSize + 1 },
+      dependencies
+    )
     const { items, nextPageToken } = cutPage(found, pageSize, ({ path }) => writeTextToken(path))
     return { walletAddresses: items.map(toWalletAddressMessage), nextPageToken }
   }
@@ -189,14 +192,22 @@ export function withdrawRpc(
 export function listPaymentsRpc(
   dependencies: OperatorDependencies
 ): UnaryHandler<wallet.ListPaymentsRequest, wallet.ListPaymentsResponse> {
-  return async (request) => {
-    const kind = readKind(request.kind)
-    const pageSize = readPageSize(request.pageSize)
-    const after = readPageToken(request.pageToken)
-    const { walletAddress } = request
-    const found = await listPayments({ kind, walletAddress, after, limit: pageSize + 1 }, dependencies)
-    const { items, nextPageToken } = cutPage(found, pageSize, writePageToken)
-    return { payments: items.map(toPaymentMessage), nextPageToken }
+  return async ({ pageSize, pageToken, fromTime, untilTime, ...request }) => {
+    const { payments, next } = await listPayments(
+      {
+        ...request,
+        fromTime,
+        untilTime,
+        kind: readKind(request.kind),
+        after: readPageToken(pageToken),
+        limit: readPageSize(pageSize)
+      },
+      dependencies
+    )
+    return {
+      payments: payments.map(toPaymentMessage),
+      nextPageToken: next === undefined ? '' : writePageToken(next)
+    }
   }
 }
 

@@ -1,4 +1,5 @@
 import { instantText, placeholder } from '@open-payments-server/database'
+import type { PageEnd } from '@open-payments-server/value-types/identifiers'
 import type { Approval, ApprovalDecision } from '../../domain/approval.js'
 import { Prisma, type Queries } from '../database.js'
 
@@ -76,6 +77,47 @@ export interface NewDecision {
 /** The parameters of {@link decided}. */
 export function decidingParameters({ decision, by, reason, atMs }: NewDecision): Record<string, unknown> {
   return { decision, decidedBy: by ?? null, reason: reason ?? null, now: instantText(atMs) }
+}
+
+/** A payment that awaits approval. */
+export interface AwaitingPayment {
+  /** Id (UUID). */
+  readonly paymentId: string
+  readonly approval: Approval
+}
+
+/**
+ * Lists payments that await approval: those first that are declined first unless they are decided.
+ *
+ * @param range.after position after which the list begins, with the instant at which it is declined
+ */
+export async function listAwaiting(
+  on: Queries,
+  { after, limit }: { readonly after: PageEnd | undefined; readonly limit: number }
+): Promise<readonly AwaitingPayment[]> {
+  const later =
+    after === undefined
+      ? Prisma.empty
+      : Prisma.sql`and (expires_at, payment_id) > (${instantText(after.createdAtMs)}::timestamptz, ${after.id}::uuid)`
+  const rows = await on.$queryRaw<
+    {
+      readonly payment_id: string
+      readonly rule_id: string
+      readonly requested_at: Date
+      readonly expires_at: Date
+    }[]
+  >(Prisma.sql`
+    select payment_id, rule_id, requested_at, expires_at from payment_approval where decision is null ${later}
+     order by expires_at, payment_id limit ${limit}::integer`)
+  return rows.map((row) => ({
+    paymentId: row.payment_id,
+    approval: {
+      ruleId: row.rule_id,
+      requestedAtMs: row.requested_at.getTime(),
+      expiresAtMs: row.expires_at.getTime(),
+      decided: undefined
+    }
+  }))
 }
 
 /** Finds the approval of a payment (UUID); undefined when it met no rule. */

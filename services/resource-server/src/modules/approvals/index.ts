@@ -3,12 +3,14 @@
  * each wallet address has paid.
  */
 export {
+  type AwaitingPayment,
   decided,
   deciding,
   decidingParameters,
   findApproval,
   findAwaiting,
   isAnyOverdue,
+  listAwaiting,
   type NewDecision,
   overdue,
   requested

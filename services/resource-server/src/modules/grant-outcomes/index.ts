@@ -5,6 +5,7 @@
  */
 export { type Acceptance, acceptPayments } from './accept.js'
 export { acknowledge, claimDue, deliverAgain, type DueOutcome, postpone } from './deliver.js'
+export { findOutcome, type FoundOutcome } from './find.js'
 export { givingUp, isTaken, stoodFor } from './give-up.js'
 export { undelivered } from './measure.js'
 export { determined, opened } from './outcome.js'

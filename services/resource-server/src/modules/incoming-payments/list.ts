@@ -14,7 +14,10 @@ export const createIncomingPaymentList = createPaymentPages({
 /** Lists the incoming payments of all wallet addresses, or of one, for operators, newest first. */
 export const listNewestIncomingPayments = createNewestPayments({
   table: Prisma.sql`incoming_payment`,
-  columns: Prisma.sql`case when p.completed then 'completed' else 'pending' end as state, p.expires_at,
+  asked: Prisma.sql`p.incoming_value`,
+  state: (now) =>
+    Prisma.sql`case when p.completed then 'completed' when p.expires_at <= ${now}::timestamptz then 'expired' else 'pending' end`,
+  columns: Prisma.sql`p.client, case when p.completed then 'completed' else 'pending' end as state, p.expires_at,
     null as failure_reason, p.incoming_value::text as value, p.received_value::text as moved_value, '' as receiver,
     ${refundColumns(Prisma.sql`p`)}, null as receive_code, null::integer as receive_scale`
 })

@@ -15,7 +15,7 @@ export const ACCOUNT_HOLDER = Prisma.sql`
 export interface HolderChange {
   /** undefined for nobody. */
   readonly holder: Holder | undefined
-  /** Who orders it: the names in the operator's certificate, separated by commas; empty without mutual TLS. */
+  /** Who orders it: a person, or the names in a machine's certificate; empty for a machine in plain text. */
   readonly by: string
   readonly nowMs: number
 }

@@ -3,6 +3,7 @@
  * these tables.
  */
 export { type Account, createAccount, findAccount, findAccountsById, listAccounts } from './accounts.js'
+export { type LedgerEntry, listEntriesOf, listEntriesOfAccount } from './entries.js'
 export { readToldAccounts, type ToldAccount } from './account-events.js'
 export { freezeAccount, IS_ACCOUNT_FROZEN, isFrozenAccount } from './freeze.js'
 export { ACCOUNT_HOLDER, findHeldAccounts, type HeldAccount, setHolder } from './holder.js'

@@ -9,7 +9,7 @@ export {
   readToldOutgoingPayments
 } from './events.js'
 export { type HeldPayment, type HeldPaymentRange, listHeldPayments } from './held.js'
-export type { ListedPayment } from '../newest-payments.js'
+export type { ListedPayment, NewestFilter } from '../newest-payments.js'
 export {
   type Claim,
   claimed,
@@ -26,10 +26,12 @@ export {
 export {
   createOutgoingPaymentReader,
   findMissingPayments,
+  findPaymentDetails,
   isPaidFrom,
   isQuoteUsed,
   listNewestOutgoingPayments,
   createOutgoingPaymentList,
+  type PaymentDetails,
   paymentOfQuote
 } from './read.js'
 export {

@@ -41,6 +41,38 @@ export function createOutgoingPaymentReader(dependencies: {
   }
 }
 
+/** What operators see of a payment besides what its client does. */
+export interface PaymentDetails {
+  /** Id (UUID). */
+  readonly grantId: string
+  readonly feeValue: bigint
+  /** What the receiver got, in the receive asset. */
+  readonly settledReceiveValue: bigint
+}
+
+const DETAILS = new Statement<{
+  readonly grant_id: string
+  readonly fee_value: string
+  readonly settled_receive_value: string
+}>(
+  'get-payment-details',
+  Prisma.sql`select grant_id, fee_value::text, settled_receive_value::text from outgoing_payment
+              where id = ${placeholder('id')}::uuid`,
+  { prepared: false }
+)
+
+/** Finds the details of a payment by its id (UUID). */
+export async function findPaymentDetails(on: Queries, id: string): Promise<PaymentDetails | undefined> {
+  const [row] = await DETAILS.rows(on, { id })
+  return (
+    row && {
+      grantId: row.grant_id,
+      feeValue: BigInt(row.fee_value),
+      settledReceiveValue: BigInt(row.settled_receive_value)
+    }
+  )
+}
+
 const MISSING = new Statement<{ readonly id: string }>(
   'find-missing-payments',
   Prisma.sql`
@@ -66,7 +98,9 @@ export const createOutgoingPaymentList = createPaymentPages({
 /** Lists the outgoing payments of all wallet addresses, or of one, for operators, newest first. */
 export const listNewestOutgoingPayments = createNewestPayments({
   table: Prisma.sql`outgoing_payment`,
-  columns: Prisma.sql`p.state::text, null::timestamptz as expires_at, p.failure_reason::text,
+  asked: Prisma.sql`p.debit_value`,
+  state: () => Prisma.sql`p.state::text`,
+  columns: Prisma.sql`p.client, p.state::text, null::timestamptz as expires_at, p.failure_reason::text,
     p.debit_value::text as value, p.settled_debit_value::text as moved_value, p.receiver, p.refunded_value::text, p.refund_of,
     ra.code as receive_code, ra.scale as receive_scale`,
   joins: RECEIVE_ASSET

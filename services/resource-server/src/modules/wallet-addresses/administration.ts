@@ -56,18 +56,24 @@ export async function findListedWalletAddress(
 /**
  * Lists wallet addresses by path.
  *
+ * @param page.accountId id (UUID) of the account whose are listed; undefined for those of all
  * @param page.after only those with paths after this one; all paths come after the empty one
  */
 export function listWalletAddresses(
   on: Queries,
-  page: { readonly after: string; readonly limit: number }
+  {
+    accountId,
+    after,
+    limit
+  }: { readonly accountId: string | undefined; readonly after: string; readonly limit: number }
 ): Promise<readonly StoredWalletAddress[]> {
-  return readWalletAddresses(on, { path: { gt: page.after } }, page.limit)
+  const ofAccount = accountId === undefined ? {} : { accountId }
+  return readWalletAddresses(on, { path: { gt: after }, ...ofAccount }, limit)
 }
 
 async function readWalletAddresses(
   on: Queries,
-  where: { readonly path: string | { readonly gt: string } },
+  where: { readonly path: string | { readonly gt: string }; readonly accountId?: string },
   limit: number
 ): Promise<readonly StoredWalletAddress[]> {
   const walletAddresses = await on.walletAddress.findMany({

@@ -108,11 +108,11 @@ async function startSession(
   site: Site,
   request: HttpRequest,
   response: HttpResponse,
-  { claims }: SignedIn
+  { idToken, claims }: SignedIn
 ): Promise<void> {
   const before = await site.sessions.find(request.get('cookie'))
   if (before !== undefined) await site.sessions.end(before)
-  const { cookie } = await site.sessions.start({
+  const { session, cookie } = await site.sessions.start({
     issuer: claims.iss,
     sub: claims.sub,
     name: nameOf(claims),
@@ -120,6 +120,7 @@ async function startSession(
     roles: rolesOf(claims, site.rolesClaim)
   })
   response.addField('Set-Cookie', cookie)
+  for (const kept of (await site.tokens?.keep(session, idToken)) ?? []) response.addField('Set-Cookie', kept)
 }
 
 async function signOut(site: Site, request: HttpRequest, response: HttpResponse): Promise<void> {
@@ -134,6 +135,7 @@ async function signOut(site: Site, request: HttpRequest, response: HttpResponse)
     return
   }
   response.addField('Set-Cookie', await site.sessions.end(session))
+  for (const gone of site.tokens?.forget(request.get('cookie')) ?? []) response.addField('Set-Cookie', gone)
   const url = await site.issuer.signOutUrl()
   if (url === undefined) goTo(site, response, '/signed-out')
   else response.seeOther(url)

@@ -1,1 +1,2 @@
+export { createHeldTokens, type HeldTokens } from './held-tokens.js'
 export { createSessions, type Sessions } from './sessions.js'

@@ -1,0 +1,431 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import {
+  allSettled,
+  consentedToken,
+  createReceiver,
+  eventually,
+  outgoingAccess,
+  pay
+} from '@open-payments-server/acceptance'
+import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import { callUnary } from '@open-payments-server/grpc-transport'
+import { wallet } from '@open-payments-server/proto'
+import type { BrowserContext, Page } from 'playwright-core'
+import { findViolations } from './support/accessibility.js'
+import {
+  type ConsoleSetting,
+  signInAs,
+  startBrowser,
+  startConsole,
+  type TestBrowser,
+  withBrowser
+} from './support/console-setting.js'
+
+const PHONE = { width: 390, height: 844 }
+/** Where screenshots of every page are put, to be looked at; none unless set. */
+const { SCREENSHOTS } = process.env
+
+withBrowser('the console', () => {
+  let setting: ConsoleSetting
+  let browser: TestBrowser
+  let paymentId: string
+  let paymentUrl: string
+  let receiverId: string
+  let grantId: string
+  const people = new Map<string, BrowserContext>()
+
+  beforeAll(async () => {
+    setting = await startConsole()
+    const { system } = setting
+    const { shop } = system
+    const receiver = await createReceiver(system, shop)
+    receiverId = receiver.url.split('/').at(-1) ?? ''
+    const { token, grant } = await consentedToken(system, shop, [
+      outgoingAccess(system, { debitAmount: usd('100000'), interval: 'R/2026-01-01T00:00:00Z/P1M' })
+    ])
+    grantId = grant.continueUri.split('/').at(-1) ?? ''
+    for (const value of [1_234n, 2_500n, 40_000n]) await pay(system, shop, token, receiver.url, value)
+    const paid = await pay(system, shop, token, receiver.url, 4_321n)
+    paymentUrl = paid.textAt('id')
+    paymentId = paymentUrl.split('/').at(-1) ?? ''
+    await allSettled(system)
+    browser = await startBrowser()
+  })
+  afterAll(async () => {
+    await browser.close()
+    await setting.stop()
+  })
+
+  const usd = (value: string) => ({ value, assetCode: 'USD', assetScale: 2 })
+  /** A browser in which somebody is signed in. */
+  const contextOf = async (name: 'victor' | 'olivia' | 'anna' | 'nobody'): Promise<BrowserContext> => {
+    const known = people.get(name)
+    if (known !== undefined) return known
+    const context = await browser.newContext()
+    people.set(name, context)
+    const page = await context.newPage()
+    await page.goto(`${setting.console}/`)
+    await signInAs(page, name)
+    return context
+  }
+  const open = async (name: 'victor' | 'olivia' | 'anna' | 'nobody', path: string): Promise<Page> => {
+    const page = await (await contextOf(name)).newPage()
+    await page.goto(`${setting.console}${path}`)
+    return page
+  }
+  const title = (page: Page): Promise<string | null> => page.textContent('h1')
+  const press = async (page: Page, name: string): Promise<void> => {
+    await page.getByRole('button', { name, exact: true }).click()
+    await page.waitForLoadState()
+  }
+  const cookieOf = async (page: Page): Promise<string> =>
+    (await page.context().cookies(setting.console)).map(({ name, value }) => `${name}=${value}`).join('; ')
+  const accountNamed = async (name: string): Promise<wallet.Account | undefined> => {
+    const request = wallet.ListAccountsRequest.fromPartial({ name })
+    return (await callUnary(setting.system.operator, 'listAccounts', request, { idempotent: true }))
+      .accounts[0]
+  }
+  const rowNames = (page: Page): Promise<string[]> => page.locator('dt').allTextContents()
+
+  it('shows what awaits an operator, and payments by the hour', async () => {
+    const page = await open('victor', '/')
+    expect(await title(page)).toBe('Overview')
+    expect(await page.textContent('main')).toContain('payments that await approval')
+    // Counts are written every few seconds.
+    await delay(6_000)
+    await page.reload()
+    expect(await page.textContent('main')).toMatch(/4 created, 4 completed, 0 failed/)
+    expect(await page.textContent('footer')).toContain('victor <b>Example</b>')
+  })
+
+  it('has pages that everybody can use, on a phone and on a wide screen', async () => {
+    const { walletAddresses, shop } = setting.system
+    const pages: Record<string, string> = {
+      overview: '/',
+      payments: '/payments',
+      incoming: '/payments?kind=incoming',
+      payment: `/payments/${paymentId}`,
+      receiver: `/payments/${receiverId}`,
+      approvals: '/approvals',
+      accounts: '/accounts',
+      account: '/accounts/alice',
+      'wallet-addresses': '/wallet-addresses',
+      'wallet-address': `/wallet-address?${new URLSearchParams({ url: walletAddresses.alice }).toString()}`,
+      grants: '/grants',
+      grant: `/grants/${grantId}`,
+      clients: '/clients',
+      client: `/client?${new URLSearchParams({ name: shop.walletAddress }).toString()}`,
+      peers: '/peers',
+      endpoints: '/endpoints',
+      audits: '/audits',
+      freeze: '/act/freeze-account?subject=alice'
+    }
+    const context = await contextOf('olivia')
+    for (const [name, path] of Object.entries(pages)) {
+      const page = await context.newPage()
+      await page.goto(`${setting.console}${path}`)
+      expect([name, await page.locator('main section, main form').count()]).not.toEqual([name, 0])
+      expect([name, await findViolations(page)]).toEqual([name, []])
+      await page.setViewportSize(PHONE)
+      const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - window.innerWidth')
+      expect([name, overflow <= 0]).toEqual([name, true])
+      if (SCREENSHOTS !== undefined) await takeScreenshots(page, name)
+      await page.close()
+    }
+  })
+
+  const takeScreenshots = async (page: Page, name: string): Promise<void> => {
+    for (const [width, height, colorScheme] of [
+      [390, 844, 'light'],
+      [1280, 800, 'light'],
+      [1280, 800, 'dark']
+    ] as const) {
+      await page.setViewportSize({ width, height })
+      await page.emulateMedia({ colorScheme })
+      await page.screenshot({
+        path: `${String(SCREENSHOTS)}/${name}-${String(width)}-${colorScheme}.png`,
+        fullPage: true
+      })
+    }
+  }
+
+  it('shows the whole life of a payment', async () => {
+    const page = await open('victor', `/payments/${paymentId}`)
+    const text = (await page.textContent('main'))?.replaceAll('\u00a0', ' ') ?? ''
+    for (const part of [
+      'completed',
+      '43.21 USD',
+      grantId,
+      setting.system.shop.walletAddress.replace('http://', ''),
+      'outgoing_payment.completed',
+      'clearing',
+      'settled',
+      'acknowledged'
+    ])
+      expect(text).toContain(part)
+    await page.getByRole('link', { name: grantId }).click()
+    await page.waitForLoadState()
+    const grant = (await page.textContent('main'))?.replaceAll('\u00a0', ' ') ?? ''
+    expect(grant).toContain('480.55 USD')
+    expect(grant).toContain(paymentId)
+  })
+
+  it.each([
+    ['a payment by id', () => paymentId, () => `/payments/${paymentId}`],
+    ['a payment by URL', () => paymentUrl, () => `/payments/${paymentId}`],
+    ['an incoming payment', () => receiverId, () => `/payments/${receiverId}`],
+    ['a grant', () => grantId, () => `/grants/${grantId}`],
+    ['an account', () => 'alice', () => '/accounts/alice'],
+    ['a wallet address', () => setting.system.walletAddresses.bob, () => '/wallet-address?url='],
+    ['an amount', () => '25.00 USD', () => '/payments?amount='],
+    ['a day', () => new Date(setting.system.clock.now()).toISOString().slice(0, 10), () => '/payments?from=']
+  ])('finds %s', async (_what, text, path) => {
+    const page = await open('victor', '/')
+    await page.fill('input[name=q]', text())
+    await page.press('input[name=q]', 'Enter')
+    await page.waitForURL((url) => url.pathname !== '/' && url.pathname !== '/search')
+    expect(page.url()).toContain(`${setting.console}${path()}`)
+    expect(page.url()).not.toContain('nothing')
+    if (path().startsWith('/payments?amount=')) {
+      expect(await page.locator('tbody tr').count()).toBe(1)
+      expect((await page.textContent('tbody'))?.replaceAll('\u00a0', ' ')).toContain('25.00 USD')
+    }
+  })
+
+  it('lists payments by what they are and when they were, page by page', async () => {
+    const page = await open('victor', '/payments?state=failed')
+    expect(await page.textContent('main')).toContain('No payments.')
+    await page.selectOption('select[name=state]', 'completed')
+    await page.fill('input[name=client]', setting.system.shop.walletAddress)
+    await press(page, 'Show')
+    expect(await page.locator('tbody tr').count()).toBe(4)
+    await page.goto(`${setting.console}/payments?until=2020-01-01`)
+    expect(await page.textContent('main')).toContain('No payments.')
+    await page.goto(`${setting.console}/payments?amount=nonsense`)
+    expect(await page.textContent('main')).toContain('is no amount')
+  })
+
+  it('freezes an account once it is confirmed, and says so only then', async () => {
+    const page = await open('olivia', '/accounts/carol')
+    await page.getByRole('link', { name: 'Freeze account' }).click()
+    await page.waitForLoadState()
+    expect(await page.textContent('main')).toContain('Nothing new is paid from it or to it.')
+    expect((await accountNamed('carol'))?.freeze).toBeUndefined()
+    await page.fill('input[name=reason]', 'stolen <phone>')
+    await press(page, 'Freeze account')
+    expect(await page.textContent('.note')).toBe('Done.')
+    expect(await rowNames(page)).toContain('Frozen since')
+    const { freeze } = (await accountNamed('carol')) ?? {}
+    expect(freeze).toMatchObject({
+      reason: 'stolen <phone>',
+      frozenBy: expect.stringMatching(/^olivia at http/)
+    })
+    await page.getByRole('link', { name: 'Back' }).click()
+    await page.getByRole('link', { name: 'Unfreeze account' }).click()
+    await page.waitForLoadState()
+    await press(page, 'Unfreeze account')
+    expect((await accountNamed('carol'))?.freeze).toBeUndefined()
+  })
+
+  it('moves money once, however often the form is sent', async () => {
+    const before = (await accountNamed('bob'))?.balanceValue ?? ''
+    const page = await open('olivia', '/act/deposit?subject=bob')
+    await page.fill('input[name=amount]', '12.50')
+    const fields = await formOf(page)
+    const cookie = await cookieOf(page)
+    for (let times = 0; times < 2; times += 1) {
+      const answer = await post('/act/deposit', { ...fields, amount: '12.50' }, { cookie })
+      expect(answer.status).toBe(200)
+    }
+    const after = (await accountNamed('bob'))?.balanceValue ?? ''
+    expect(BigInt(after) - BigInt(before)).toBe(1_250n)
+    const wrong = await post('/act/deposit', { ...fields, amount: '12.505' }, { cookie })
+    expect(wrong.status).toBe(400)
+  })
+
+  it('ends a grant', async () => {
+    const { token, grant } = await consentedToken(setting.system, setting.system.shop, [
+      outgoingAccess(setting.system, { debitAmount: usd('700') })
+    ])
+    const id = grant.continueUri.split('/').at(-1) ?? ''
+    const page = await open('olivia', `/grants/${id}`)
+    await page.getByRole('link', { name: 'End grant' }).click()
+    await page.waitForLoadState()
+    await press(page, 'End grant')
+    expect(await page.textContent('dl')).toContain('ended')
+    const receiver = await createReceiver(setting.system, setting.system.shop)
+    expect((await pay(setting.system, setting.system.shop, token, receiver.url, 100n)).status).toBe(403)
+  })
+
+  it('runs an audit, and lists what audits found', async () => {
+    const page = await open('victor', '/audits')
+    await page.getByRole('link', { name: 'Run an audit' }).click()
+    await page.waitForLoadState()
+    await press(page, 'Run an audit')
+    expect(await page.textContent('dl')).toContain('passed')
+    // Its event is published a moment later.
+    await eventually('the audit is listed', async () => {
+      await page.goto(`${setting.console}/audits`)
+      return (await page.locator('tbody tr', { hasText: 'passed' }).count()) > 0
+    })
+  })
+
+  it('lets an approver, and nobody else, decide about a payment', async () => {
+    const { system } = setting
+    const rule = wallet.CreateApprovalRuleRequest.fromPartial({ aboveValue: '50000' })
+    const made = await callUnary(system.operator, 'createApprovalRule', rule, { idempotent: false })
+    const receiver = await createReceiver(system, system.shop)
+    const { token } = await consentedToken(system, system.shop, [
+      outgoingAccess(system, { debitAmount: usd('90000') })
+    ])
+    const url = (await pay(system, system.shop, token, receiver.url, 60_000n)).textAt('id')
+    await callUnary(
+      system.operator,
+      'deleteApprovalRule',
+      { ruleId: made.rule?.id ?? '' },
+      { idempotent: true }
+    )
+    const id = url.split('/').at(-1) ?? ''
+    const asOperator = await open('olivia', `/payments/${id}`)
+    expect(await asOperator.getByRole('link', { name: 'Approve payment' }).count()).toBe(0)
+    const page = await open('anna', '/approvals')
+    await page.getByRole('link', { name: id }).click()
+    await page.waitForLoadState()
+    expect(await page.getByRole('link', { name: 'Refund payment' }).count()).toBe(0)
+    await page.getByRole('link', { name: 'Approve payment' }).click()
+    await page.waitForLoadState()
+    await press(page, 'Approve payment')
+    expect(await page.textContent('.note')).toBe('Done.')
+    await allSettled(system)
+    await page.goto(`${setting.console}/payments/${id}`)
+    expect(await page.textContent('dd')).toContain('completed')
+    expect(await page.textContent('main')).toContain('anna at http')
+  })
+
+  const formOf = async (page: Page): Promise<Record<string, string>> => {
+    const inputs = await page.locator('form.confirm input').all()
+    const pairs = inputs.map(
+      async (input) => [await input.getAttribute('name'), await input.inputValue()] as const
+    )
+    return Object.fromEntries(await Promise.all(pairs)) as Record<string, string>
+  }
+  const post = (path: string, fields: Record<string, string>, headers: Record<string, string>) =>
+    fetch(`${setting.console}${path}`, {
+      method: 'POST',
+      body: new URLSearchParams(fields),
+      headers,
+      redirect: 'manual'
+    })
+
+  it('shows a viewer nothing to press, and the services refuse what a viewer sends anyway', async () => {
+    const account = await open('victor', '/accounts/alice')
+    expect(await account.locator('a[href^="/act/"]').count()).toBe(0)
+    const page = await open('victor', '/act/freeze-account?subject=alice')
+    expect(await title(page)).toBe('You may not do this')
+    // An audit may be run by whoever reads, so there is a form with a token that counts.
+    await page.goto(`${setting.console}/act/run-audit?subject=all`)
+    const { token = '' } = await formOf(page)
+    const answer = await post(
+      '/act/freeze-account',
+      { token, subject: 'alice' },
+      { cookie: await cookieOf(page) }
+    )
+    expect(answer.status).toBe(403)
+    expect(await answer.text()).toContain('needs the role operator')
+    expect((await accountNamed('alice'))?.freeze).toBeUndefined()
+  })
+
+  it('shows nothing to somebody without a role', async () => {
+    const page = await open('nobody', '/accounts')
+    expect(await title(page)).toBe('You have no role')
+    expect(await page.content()).not.toContain('alice')
+  })
+
+  it('does nothing for a form that was not given to the browser, nor for one from another site', async () => {
+    const page = await open('olivia', '/act/freeze-account?subject=alice')
+    const fields = await formOf(page)
+    const cookie = await cookieOf(page)
+    const other = await formOf(await open('victor', '/act/run-audit?subject=all'))
+    const variants: [Record<string, string>, Record<string, string>][] = [
+      [{ token: '' }, { cookie }],
+      [{ token: other.token ?? '' }, { cookie }],
+      [{}, { cookie, 'sec-fetch-site': 'cross-site' }],
+      [{}, { cookie, origin: 'https://evil.example' }],
+      [{}, { cookie: '' }],
+      [{}, { cookie: cookie.replaceAll('console-token', 'console-other') }]
+    ]
+    for (const [changed, headers] of variants) {
+      const answer = await post('/act/freeze-account', { ...fields, ...changed }, headers)
+      expect(answer.status).toBe(403)
+    }
+    expect((await accountNamed('alice'))?.freeze).toBeUndefined()
+  })
+
+  it('takes no session of the pages of account holders, nor the token of another session', async () => {
+    const [olivia, victor] = [await open('olivia', '/'), await open('victor', '/')]
+    const ask = (cookie: string) =>
+      fetch(`${setting.console}/accounts`, { headers: { cookie }, redirect: 'manual' })
+    const cookie = await cookieOf(victor)
+    expect((await ask(cookie)).status).toBe(200)
+    expect((await ask(cookie.replaceAll('console-', 'holder-'))).status).toBe(303)
+    const tokens = (await cookieOf(olivia)).split('; ').filter((each) => each.startsWith('console-token'))
+    const session = cookie.split('; ').filter((each) => each.startsWith('console-session'))
+    const mixed = await ask([...session, ...tokens].join('; '))
+    expect(mixed.headers.get('location') ?? (await mixed.text())).not.toContain('alice')
+  })
+
+  it('does nothing once the sign-in is over, and goes on after another one', async () => {
+    const page = await open('olivia', '/act/freeze-account?subject=alice')
+    const nowMs = setting.clock.now()
+    setting.clock.advanceSeconds(3_600)
+    await press(page, 'Freeze account')
+    expect(await title(page)).toBe('Nothing was done')
+    expect((await accountNamed('alice'))?.freeze).toBeUndefined()
+    setting.clock.set(nowMs)
+    await page.getByRole('link', { name: 'Sign in again' }).click()
+    await page.waitForLoadState()
+    expect(await title(page)).toBe('Freeze account')
+    await press(page, 'Freeze account')
+    expect(await page.textContent('.note')).toBe('Done.')
+    await page.goto(`${setting.console}/act/unfreeze-account?subject=alice`)
+    await press(page, 'Unfreeze account')
+  })
+
+  it('works without scripts, by keyboard, and in German', async () => {
+    const context = await browser.newContext({ javaScriptEnabled: false, locale: 'de-DE' })
+    const page = await context.newPage()
+    await page.goto(`${setting.console}/accounts/bob`)
+    await signInAs(page, 'olivia')
+    expect(page.url()).toBe(`${setting.console}/accounts/bob`)
+    expect(await page.getAttribute('html', 'lang')).toBe('de')
+    await page.getByRole('link', { name: 'Konto einfrieren' }).focus()
+    await page.keyboard.press('Enter')
+    await page.waitForURL(/freeze-account/)
+    await page.focus('input[name=reason]')
+    await page.keyboard.type('Test')
+    await page.keyboard.press('Enter')
+    await page.waitForSelector('.note.good')
+    expect(await page.textContent('.note')).toBe('Erledigt.')
+    await page.goto(`${setting.console}/act/unfreeze-account?subject=bob`)
+    await page.getByRole('button', { name: 'Konto freigeben' }).click()
+    await page.waitForSelector('.note.good')
+    await context.close()
+  })
+
+  it('shows what strangers wrote as text, and says what it does not find', async () => {
+    const page = await open('victor', '/search?q=%3Cscript%3Ealert(1)%3C%2Fscript%3E')
+    expect(await title(page)).toBe('Nothing found')
+    expect(await page.textContent('main')).toContain('<script>alert(1)</script>')
+    for (const path of [
+      '/payments/0190a8b1-0000-7000-8000-000000000001',
+      '/accounts/x',
+      '/act/none',
+      '/endpoints/x/y'
+    ]) {
+      const answer = await page.goto(`${setting.console}${path}`)
+      expect([path, answer?.status()]).toEqual([path, 404])
+    }
+    const bad = await page.goto(`${setting.console}/payments/not-an-id`)
+    expect(bad?.status()).toBe(400)
+  })
+})

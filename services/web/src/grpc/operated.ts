@@ -1,0 +1,118 @@
+import {
+  callUnary,
+  createClient,
+  Metadata,
+  RETRIES_MAX,
+  RpcError,
+  shareChannel,
+  status,
+  type WatchedTlsFiles
+} from '@open-payments-server/grpc-transport'
+import { auth, events, operators, wallet } from '@open-payments-server/proto'
+import { MESSAGE_BYTES_MAX } from '@open-payments-server/service-kit/grpc'
+import { OPERATOR_TOKEN_KEY } from '@open-payments-server/service-kit/operators'
+import { ServiceAway } from '../domain/grant.js'
+import {
+  type OperateAs,
+  type OperatedCall,
+  OperationRefused,
+  type ServiceName,
+  TokenRefused
+} from '../features/operated.js'
+
+/** How a service is reached. */
+export interface OperatedTarget {
+  readonly target: string
+  /** How long one call may take, retries included, in milliseconds. */
+  readonly deadlineMs: number
+  /** The certificate of this service, and the authorities it trusts; plain text without. */
+  readonly tls: WatchedTlsFiles | undefined
+  /** Name that the server's certificate must contain; default: that of the target. */
+  readonly serverName: string | undefined
+}
+
+/** The services, for operators. */
+export interface OperatedConnection {
+  readonly operateAs: OperateAs
+  close(): void
+}
+
+type Refusals = Readonly<Partial<Record<status, OperationRefused['because']>>>
+
+const REFUSALS: Refusals = {
+  [status.NOT_FOUND]: 'not-found',
+  [status.INVALID_ARGUMENT]: 'invalid',
+  [status.ALREADY_EXISTS]: 'not-possible',
+  [status.FAILED_PRECONDITION]: 'not-possible',
+  // A replica of an earlier version, during a rollout.
+  [status.UNIMPLEMENTED]: 'not-possible',
+  [status.PERMISSION_DENIED]: 'not-allowed'
+}
+
+/** Connects by itself, and reconnects when a connection breaks. One connection to each service. */
+export function connectOperated(targets: Readonly<Record<ServiceName, OperatedTarget>>): OperatedConnection {
+  const shared = { retriesMax: RETRIES_MAX, messageBytesMax: MESSAGE_BYTES_MAX }
+  const wallets = createClient(wallet.WalletOperatorServiceClient, {
+    ...targets['resource-server'],
+    ...shared
+  })
+  const grants = createClient(auth.GrantOperatorServiceClient, { ...targets['auth-server'], ...shared })
+  const peers = shareChannel(wallet.PeerServiceClient, wallets)
+  const told = {
+    'auth-server': shareChannel(events.EventServiceClient, grants),
+    'resource-server': shareChannel(events.EventServiceClient, wallets)
+  }
+  const webhooks = {
+    'auth-server': shareChannel(events.WebhookServiceClient, grants),
+    'resource-server': shareChannel(events.WebhookServiceClient, wallets)
+  }
+  const acts = {
+    'auth-server': shareChannel(operators.OperatorActionServiceClient, grants),
+    'resource-server': shareChannel(operators.OperatorActionServiceClient, wallets)
+  }
+  return {
+    operateAs(idToken) {
+      const sent = (): Metadata => {
+        const metadata = new Metadata()
+        metadata.set(OPERATOR_TOKEN_KEY, idToken)
+        return metadata
+      }
+      const options = ({ isRepeatable = true, deadlineMs }: OperatedCall = {}) => ({
+        idempotent: isRepeatable,
+        deadlineMs,
+        metadata: sent()
+      })
+      return {
+        wallets: (method, request, call) =>
+          answered('the resource server', callUnary(wallets, method, request, options(call))),
+        peers: (method, request, call) =>
+          answered('the resource server', callUnary(peers, method, request, options(call))),
+        grants: (method, request, call) =>
+          answered('the auth server', callUnary(grants, method, request, options(call))),
+        events: (service, method, request, call) =>
+          answered(service, callUnary(told[service], method, request, options(call))),
+        webhooks: (service, method, request, call) =>
+          answered(service, callUnary(webhooks[service], method, request, options(call))),
+        acts: (service, method, request, call) =>
+          answered(service, callUnary(acts[service], method, request, options(call)))
+      }
+    },
+    close() {
+      wallets.close()
+      grants.close()
+    }
+  }
+}
+
+/** The answer of a call, whose errors become those of this service. */
+async function answered<Answer>(service: string, answering: Promise<Answer>): Promise<Answer> {
+  try {
+    return await answering
+  } catch (error) {
+    if (!(error instanceof RpcError)) throw error
+    if (error.code === status.UNAUTHENTICATED) throw new TokenRefused(error.message, { cause: error })
+    const because = REFUSALS[error.code]
+    if (because !== undefined) throw new OperationRefused(because, error.message, { cause: error })
+    throw new ServiceAway(service, { cause: error })
+  }
+}
