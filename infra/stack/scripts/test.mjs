@@ -13,6 +13,10 @@ const root = fileURLToPath(new URL('../../../', import.meta.url))
 
 /** Long runs by name: which tests, and what makes them long. Settings that are set already win. */
 const longRuns = {
+  console: {
+    paths: ['infra/prove/pages/test/console-growth.long.test.ts'],
+    environment: {}
+  },
   model: {
     paths: [
       'services/auth-server/test/limit-model.test.ts',

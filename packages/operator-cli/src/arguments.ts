@@ -44,6 +44,20 @@ export function parseUuid(text: string): string {
   return uuid
 }
 
+/** Reads an instant. */
+export function parseInstant(text: string): Date {
+  const instant = new Date(text)
+  if (!/^\d{4}-\d{2}-\d{2}/.test(text) || Number.isNaN(instant.getTime()))
+    throw new InvalidArgumentError('Expected an instant such as 2026-11-28 or 2026-11-28T09:00:00Z.')
+  return instant
+}
+
+/** Reads a whole number of the smallest unit of an asset. */
+export function parseValue(text: string): string {
+  if (!/^(?:0|[1-9]\d{0,19})$/.test(text)) throw new InvalidArgumentError('Expected a whole number.')
+  return text
+}
+
 /** Reads an absolute http or https URL. */
 export function parseUrl(text: string): string {
   if (!/^https?:\/\//i.test(text) || !URL.canParse(text))

@@ -458,6 +458,11 @@ export class OperatorClient {
     return checks
   }
 
+  /** Reads a grant, what was spent under it, and what its account holder did with it. */
+  getGrant(grantId: string): Promise<auth.GetGrantResponse> {
+    return this.#askAuth('getGrant', { grantId }, REPEATABLE)
+  }
+
   /** Calls the resource server's operator service, for calls that are described in a file of their own. */
   callWallet<Name extends UnaryMethodName<wallet.WalletOperatorServiceClient>>(
     method: Name,

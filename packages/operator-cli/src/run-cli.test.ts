@@ -311,6 +311,7 @@ describe('lists', () => {
       refundedValue: '5',
       refundedAsset: asset,
       refundOf: `${SHOP}/outgoing-payments/1`,
+      client: SHOP,
       createTime: new Date(0),
       updateTime: new Date(0)
     }
@@ -642,6 +643,7 @@ describe('approvals', () => {
         refundedValue: '0',
         refundedAsset: asset,
         refundOf: '',
+        client: SHOP,
         createTime: new Date(0),
         updateTime: new Date(0)
       },
@@ -1430,5 +1432,57 @@ describe('peers', () => {
       expect(await reconcile(early)).toMatchObject({ error: { code: 'FAILED_PRECONDITION' } })
       expect((await run(['peer', 'reconcile', 'bankb'])).status).toBe(1)
     })
+  })
+})
+
+describe('what happened', () => {
+  const ID = '01936000-0000-7000-8000-000000000003'
+
+  it('to a payment is told with its entries', async () => {
+    const { status, stdout } = await run(['payment', 'life', ID])
+    expect(status).toBe(0)
+    expect(stdout).toContain(`outgoing-payments/${ID}`)
+    expect(stdout).toMatch(/Entry payment +alice to clearing, posted, 1000 USD/)
+    expect(stdout).toMatch(/Told to the auth server +settle, acknowledged 1970-01-01/)
+    expect((await run(['payment', 'life', 'x'])).stderr).toContain('Expected a UUID')
+  })
+
+  it('to an account is its statement', async () => {
+    const { stdout } = await run(['account', 'statement', 'alice'])
+    expect(stdout).toContain('10.00 USD')
+    expect(stdout).toContain('clearing')
+  })
+
+  it('in each hour is counted', async () => {
+    expect(await json('payment', 'hours', '--hours', '2')).toMatchObject([
+      { createdCount: '3', completedCount: '2', failedCount: '1' },
+      { createdCount: '3' }
+    ])
+    expect((await run(['payment', 'hours', '--hours', '721'])).status).toBe(1)
+  })
+
+  it('under a grant is told with what is spent', async () => {
+    services.grants.push({
+      grantId: GRANT_ID,
+      state: auth.GrantState.GRANT_STATE_ISSUED,
+      client: { walletAddress: SHOP, jwkThumbprint: '' },
+      access: [],
+      createTime: new Date(0),
+      updateTime: new Date(0)
+    })
+    const { stdout } = await run(['grant', 'show', GRANT_ID])
+    expect(stdout).toContain('spent 5.00 USD')
+  })
+
+  it('is looked for by time, amount, state and client', async () => {
+    const words = ['--from', '2026-01-01', '--until', '2026-02-01', '--amount', '1000', '--state', 'failed']
+    expect((await run(['payment', 'list', '--outgoing', ...words, '--client', SHOP])).status).toBe(0)
+    expect(services.paymentFilters.at(-1)).toMatchObject({
+      ...{ value: '1000', state: 'failed', client: SHOP },
+      fromTime: new Date('2026-01-01'),
+      untilTime: new Date('2026-02-01')
+    })
+    expect((await run(['payment', 'list', '--outgoing', '--from', 'never'])).status).toBe(1)
+    expect((await run(['payment', 'list', '--outgoing', '--amount', '1.5'])).status).toBe(1)
   })
 })

@@ -20,6 +20,8 @@ export interface FakeServices {
   readonly holders: Map<string, wallet.Holder>
   readonly grants: auth.Grant[]
   readonly payments: wallet.Payment[]
+  /** What lists of payments were asked for. */
+  readonly paymentFilters: wallet.ListPaymentsRequest[]
   /** The only outgoing payment that can be shown, until it is decided about. */
   outgoingPayment: wallet.OutgoingPayment | undefined
   readonly approvalRules: wallet.ApprovalRule[]
@@ -76,6 +78,7 @@ export async function startFakeServices(
     holders: new Map(),
     grants: [],
     payments: [],
+    paymentFilters: [],
     outgoingPayment: undefined,
     approvalRules: [],
     refunds: [],
@@ -264,6 +267,7 @@ function walletService(state: State, { unary }: Handlers): wallet.WalletOperator
       return {}
     }),
     listPayments: unary(async (request) => {
+      state.paymentFilters.push(request)
       const found = state.payments.filter(
         ({ kind, walletAddress }) =>
           kind === request.kind && (request.walletAddress === '' || walletAddress === request.walletAddress)
@@ -271,6 +275,21 @@ function walletService(state: State, { unary }: Handlers): wallet.WalletOperator
       const [payments, nextPageToken] = pageOf(found, request)
       return { payments, nextPageToken }
     }),
+    countPayments: unary(async ({ hours }) => ({
+      hours: Array.from({ length: hours }, () => ({
+        ...{ startTime: now, createdCount: 3n, completedCount: 2n, failedCount: 1n }
+      }))
+    })),
+    getPaymentLife: unary(async ({ paymentId }) =>
+      wallet.GetPaymentLifeResponse.fromPartial({
+        payment: { paymentId, state: 'completed', walletAddress: 'http://localhost:4001/alice' },
+        url: `http://localhost:4001/outgoing-payments/${paymentId}`,
+        outgoing: { outcome: 'settle', outcomeTime: new Date(0) },
+        entries: [ENTRY]
+      })
+    ),
+    listAccountEntries: unary(async () => ({ entries: [ENTRY], nextPageToken: '' })),
+    listAwaitingPayments: unary(async () => ({ payments: [], nextPageToken: '' })),
     getOutgoingPayment: unary(async ({ outgoingPayment }) => ({
       payment: outgoingPaymentOf(state, outgoingPayment)
     })),
@@ -476,6 +495,19 @@ function peerService(state: State, { unary }: Handlers): wallet.PeerServiceServe
   }
 }
 
+/** An entry of the ledger. */
+const ENTRY = wallet.LedgerEntry.fromPartial({
+  transferId: '01936000-0000-7000-8000-000000000004',
+  kind: 'payment',
+  state: 'posted',
+  debitAccount: 'alice',
+  creditAccount: 'clearing',
+  value: '1000',
+  postedValue: '1000',
+  asset: { code: 'USD', scale: 2 },
+  createTime: new Date(0)
+})
+
 function grantService(state: State, { unary }: Handlers): auth.GrantOperatorServiceServer {
   return {
     listGrants: unary(async (request) => {
@@ -502,6 +534,18 @@ function grantService(state: State, { unary }: Handlers): auth.GrantOperatorServ
     })),
     listFrozenClients: unary(async () => ({ clients: [], nextPageToken: '' })),
     getConsentRecord: unary(async () => ({ consentRecord: undefined })),
+    getGrant: unary(async ({ grantId }) =>
+      auth.GetGrantResponse.fromPartial({
+        ...state.grants.filter((each) => each.grantId === grantId).map((grant) => ({ grant }))[0],
+        access: [
+          {
+            access: { type: 'outgoing-payment' },
+            spentDebitAmount: { value: '500', assetCode: 'USD', assetScale: 2 }
+          }
+        ]
+      })
+    ),
+    getReservation: unary(async () => ({ reservation: undefined })),
     revokeGrant: unary(async ({ grantId }) => {
       const grant = state.grants.find((candidate) => candidate.grantId === grantId)
       if (grant === undefined)

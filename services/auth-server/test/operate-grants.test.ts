@@ -176,3 +176,26 @@ describe('RevokeGrant', () => {
     expect(await revoke('x').catch(refusalOf)).toEqual({ error: 'INVALID_ARGUMENT', field: 'grant_id' })
   })
 })
+
+describe('GetGrant', () => {
+  it('tells what is spent under a grant in the interval that runs, and when it was used', async () => {
+    const interval = 'R/2026-01-01T00:00:00Z/P1M'
+    const { grantId, token } = await auth.grant({ access: [spending({ interval, debitAmount: usd(100n) })] })
+    await auth.reserve(token, { debit: usd(30n) })
+    const found = await callUnary(auth.operator, 'getGrant', { grantId }, { idempotent: true })
+    expect(found.grant).toMatchObject({ grantId, state: GrantState.GRANT_STATE_ISSUED })
+    expect(found.access).toHaveLength(1)
+    expect(found.access[0]?.spentDebitAmount?.value).toBe('30')
+    expect(found.access[0]?.intervalEndTime).toBeDefined()
+    expect(found.lastUseTime).toBeDefined()
+    expect(found.consentedBy).toBeUndefined()
+  })
+
+  it.each([
+    ['x', 'INVALID_ARGUMENT'],
+    ['0190a8b1-0000-7000-8000-000000000001', 'NOT_FOUND']
+  ])('does not know %s', async (grantId, code) => {
+    const call = callUnary(auth.operator, 'getGrant', { grantId }, { idempotent: true })
+    expect(await call.catch(refusalOf)).toEqual({ error: code, field: 'grant_id' })
+  })
+})

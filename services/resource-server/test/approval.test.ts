@@ -123,12 +123,15 @@ describe('a payment that meets a rule', () => {
     expect(published.body).toMatchObject({ failed: false, sentAmount: usd(0) })
     expect(published.body).not.toHaveProperty('state')
     expect((await show(url)).approval).toMatchObject({ decision: '', decidedBy: '' })
-    const { payments } = await world.operate('listPayments', wallet.ListPaymentsRequest.fromPartial({
-      kind: wallet.PaymentKind.PAYMENT_KIND_OUTGOING,
-      walletAddress: '',
-      pageSize: 1,
-      pageToken: ''
-    }))
+    const { payments } = await world.operate(
+      'listPayments',
+      wallet.ListPaymentsRequest.fromPartial({
+        kind: wallet.PaymentKind.PAYMENT_KIND_OUTGOING,
+        walletAddress: '',
+        pageSize: 1,
+        pageToken: ''
+      })
+    )
     expect(payments).toMatchObject([{ state: 'awaiting_approval' }])
     await decline(url)
   })

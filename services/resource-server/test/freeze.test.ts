@@ -428,7 +428,10 @@ describe('an operator', () => {
     expect(again.account).toEqual(first.account)
     const address = await world.operate('freezeWalletAddress', { walletAddress: BOB, reason: '' })
     const accounts = await world.operate('listAccounts', { name: '', pageSize: 0, pageToken: '' })
-    const addresses = await world.operate('listWalletAddresses', wallet.ListWalletAddressesRequest.fromPartial({}))
+    const addresses = await world.operate(
+      'listWalletAddresses',
+      wallet.ListWalletAddressesRequest.fromPartial({})
+    )
     expect(accounts.accounts.map(({ name, freeze: is }) => [name, is?.reason])).toEqual([
       ['alice', 'court order'],
       ['bob', undefined],

@@ -119,7 +119,10 @@ describe('wallet addresses', () => {
       id: url,
       publicName: 'Alice, savings'
     })
-    const { walletAddresses } = await world.operate('listWalletAddresses', wallet.ListWalletAddressesRequest.fromPartial(page))
+    const { walletAddresses } = await world.operate(
+      'listWalletAddresses',
+      wallet.ListWalletAddressesRequest.fromPartial(page)
+    )
     expect(walletAddresses.map((each) => each.url)).toContain(url)
   })
 
@@ -273,14 +276,20 @@ describe('payments', () => {
     }
     const kind = wallet.PaymentKind.PAYMENT_KIND_OUTGOING
     for (const walletAddress of ['', ALICE]) {
-      const first = await world.operate('listPayments', wallet.ListPaymentsRequest.fromPartial({ kind, walletAddress, pageSize: 2, pageToken: '' }))
+      const first = await world.operate(
+        'listPayments',
+        wallet.ListPaymentsRequest.fromPartial({ kind, walletAddress, pageSize: 2, pageToken: '' })
+      )
       const { nextPageToken } = first
-      const second = await world.operate('listPayments', wallet.ListPaymentsRequest.fromPartial({
-        kind,
-        walletAddress,
-        pageSize: 2,
-        pageToken: nextPageToken
-      }))
+      const second = await world.operate(
+        'listPayments',
+        wallet.ListPaymentsRequest.fromPartial({
+          kind,
+          walletAddress,
+          pageSize: 2,
+          pageToken: nextPageToken
+        })
+      )
       const found = [...first.payments, ...second.payments]
       expect(found.map(({ paymentId }) => paymentId)).toEqual(urls.map((url) => url.slice(-36)))
       expect(second.nextPageToken).toBe('')
@@ -295,7 +304,10 @@ describe('payments', () => {
       })
     }
     const incoming = wallet.PaymentKind.PAYMENT_KIND_INCOMING
-    const { payments } = await world.operate('listPayments', wallet.ListPaymentsRequest.fromPartial({ kind: incoming, walletAddress: '', ...page }))
+    const { payments } = await world.operate(
+      'listPayments',
+      wallet.ListPaymentsRequest.fromPartial({ kind: incoming, walletAddress: '', ...page })
+    )
     expect(payments[0]).toMatchObject({
       kind: incoming,
       state: 'pending',
@@ -304,7 +316,10 @@ describe('payments', () => {
       receiver: ''
     })
     world.clock.advanceSeconds(31 * 86_400)
-    const later = await world.operate('listPayments', wallet.ListPaymentsRequest.fromPartial({ kind: incoming, walletAddress: '', ...page }))
+    const later = await world.operate(
+      'listPayments',
+      wallet.ListPaymentsRequest.fromPartial({ kind: incoming, walletAddress: '', ...page })
+    )
     expect(later.payments[0]).toMatchObject({ state: 'expired' })
   })
 
@@ -315,6 +330,8 @@ describe('payments', () => {
     [{ walletAddress: `${PUBLIC_URL}/nobody` }, 'NOT_FOUND wallet_address']
   ])('cannot be listed with %j', async (wrong, refusal) => {
     const request = { kind: wallet.PaymentKind.PAYMENT_KIND_OUTGOING, walletAddress: '', ...page, ...wrong }
-    expect(await refusedFor(world.operate('listPayments', wallet.ListPaymentsRequest.fromPartial(request)))).toBe(refusal)
+    expect(
+      await refusedFor(world.operate('listPayments', wallet.ListPaymentsRequest.fromPartial(request)))
+    ).toBe(refusal)
   })
 })

@@ -59,12 +59,15 @@ const read = (url: string): Promise<Answer> => world.request('GET', url.slice(PU
 const ended = (created: Answer): Promise<Answer> => world.whenEnded(created.textAt('id'))
 /** The failure reason that operators see. */
 const toldOf = async (created: Answer): Promise<string> => {
-  const { payments } = await world.operate('listPayments', wallet.ListPaymentsRequest.fromPartial({
-    kind: wallet.PaymentKind.PAYMENT_KIND_OUTGOING,
-    walletAddress: '',
-    pageSize: 0,
-    pageToken: ''
-  }))
+  const { payments } = await world.operate(
+    'listPayments',
+    wallet.ListPaymentsRequest.fromPartial({
+      kind: wallet.PaymentKind.PAYMENT_KIND_OUTGOING,
+      walletAddress: '',
+      pageSize: 0,
+      pageToken: ''
+    })
+  )
   const payment = payments.find(({ paymentId }) => created.textAt('id').endsWith(paymentId))
   return `${String(payment?.failureReason)}: ${String(payment?.failureMeaning)}`
 }

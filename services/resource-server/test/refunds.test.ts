@@ -199,12 +199,15 @@ describe('a refund of the provider', () => {
     }
     const completed = await world.request('POST', `${receiver.slice(PUBLIC_URL.length)}/complete`)
     expect(completed.body).toEqual({ ...((await read(receiver)).body as object), methods: undefined })
-    const { payments } = await world.operate('listPayments', wallet.ListPaymentsRequest.fromPartial({
-      kind: wallet.PaymentKind.PAYMENT_KIND_INCOMING,
-      walletAddress: BOB,
-      pageSize: 1,
-      pageToken: ''
-    }))
+    const { payments } = await world.operate(
+      'listPayments',
+      wallet.ListPaymentsRequest.fromPartial({
+        kind: wallet.PaymentKind.PAYMENT_KIND_INCOMING,
+        walletAddress: BOB,
+        pageSize: 1,
+        pageToken: ''
+      })
+    )
     expect(payments[0]).toMatchObject({ refundedValue: '400', refundedAsset: { code: 'USD', scale: 2 } })
   })
 

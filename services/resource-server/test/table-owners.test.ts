@@ -87,7 +87,10 @@ it('a table is read by the module that owns it, through the fragments of that mo
   )
   const foreign = reads.filter(({ file, table }) => !file.startsWith(`modules/${OWNERS[table] ?? ''}/`))
   // The modules that own the payments hand it their tables, which is found where they do.
-  expect(foreign).toEqual([{ file: 'modules/newest-payments.ts', table: COMPUTED }])
+  expect(foreign).toEqual([
+    { file: 'modules/newest-payments.ts', table: COMPUTED },
+    { file: 'modules/newest-payments.ts', table: COMPUTED }
+  ])
   const others = Object.keys(OWNERS).filter((table) => table !== READ_BY_THE_AUDIT_ALONE)
   expect(new Set(reads.map(({ table }) => table))).toEqual(new Set([...others, COMPUTED]))
 })
@@ -145,6 +148,7 @@ it('a statement that changes something appends an event, or nobody needs to know
     'forget-provider-grant': "what this provider holds elsewhere is nobody else's concern",
     'lease-payments-to-send': "which process sends a payment is nobody's concern",
     'save-provider-grant': "what this provider holds elsewhere is nobody else's concern",
+    'count-payment-hours': 'it counts what events told',
     'claim-reservation-outcomes': "when to try again to tell the auth server is nobody else's concern",
     'create-peer': 'the operator who does it knows',
     'create-quotes': 'its client has it in its hands; that it expires is told',

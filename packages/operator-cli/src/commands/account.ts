@@ -2,10 +2,12 @@ import { Command } from 'commander'
 import { findAsset, limitOption, parseUrl, unknownAccount } from '../arguments.js'
 import type { OperatorAccount, OperatorHolder } from '../operator-client.js'
 import { amountCell, amountJson, instantText } from '../output.js'
+import { LifeClient } from '../life-client.js'
 import type { RunSession } from '../session.js'
+import { ENTRY_COLUMNS } from './entries.js'
 import { freezeCell, freezeJson } from './freeze.js'
 
-/** `account create|list|show|set-holder|clear-holder` */
+/** `account create|list|statement|show|set-holder|clear-holder` */
 export function accountCommand(run: RunSession): Command {
   const account = new Command('account').description('wallet accounts, their balances and holders')
 
@@ -40,6 +42,18 @@ export function accountCommand(run: RunSession): Command {
           ],
           json: accountJson
         })
+      })
+    )
+
+  account
+    .command('statement')
+    .description('list what moved the money of an account, newest first')
+    .argument('<name>', 'its name')
+    .addOption(limitOption())
+    .action((name: string, options: { limit: number }, command: Command) =>
+      run(command, async ({ client, print }) => {
+        const { items, more } = await new LifeClient(client).statement(name, options.limit)
+        print.list(items, { name: 'entries', more, columns: ENTRY_COLUMNS, json: (entry) => entry })
       })
     )
 

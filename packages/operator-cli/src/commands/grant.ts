@@ -22,7 +22,7 @@ interface ListOptions {
   readonly limit: number
 }
 
-/** `grant list|revoke` */
+/** `grant list|show|revoke` */
 export function grantCommand(run: RunSession): Command {
   const grant = new Command('grant').description('what clients were allowed to do')
 
@@ -53,6 +53,32 @@ export function grantCommand(run: RunSession): Command {
           ],
           json: grantJson
         })
+      })
+    )
+
+  grant
+    .command('show')
+    .description('show a grant, and what is spent under it in the interval that runs')
+    .argument('<id>', 'its id', parseUuid)
+    .action((id: string, _options, command: Command) =>
+      run(command, async ({ client, print }) => {
+        const found = await client.getGrant(id)
+        const { consentedBy } = found
+        print.facts({ ...found, grant: found.grant === undefined ? null : grantJson(found.grant) }, [
+          ['Grant', id],
+          ['State', found.grant === undefined ? '-' : stateName(found.grant.state)],
+          ['Wallet address', found.walletAddress === '' ? '-' : found.walletAddress],
+          ['Consented by', consentedBy === undefined ? '-' : `${consentedBy.sub} at ${consentedBy.issuer}`],
+          ['Last used', instantText(found.lastUseTime)],
+          ['Ends', instantText(found.endTime)],
+          ['Paused since', instantText(found.pauseTime)],
+          ...found.access.map(({ access, spentDebitAmount }): [string, string] => [
+            access?.type ?? '-',
+            spentDebitAmount === undefined
+              ? 'nothing spent'
+              : `spent ${describeAmount(parseAmount(spentDebitAmount))}`
+          ])
+        ])
       })
     )
 

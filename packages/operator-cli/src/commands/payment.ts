@@ -1,7 +1,9 @@
-import { Command, Option } from 'commander'
-import { limitOption, parseUrl } from '../arguments.js'
+import type { wallet } from '@open-payments-server/proto'
+import { Command, InvalidArgumentError, Option } from 'commander'
+import { limitOption, parseInstant, parseUrl, parseUuid, parseValue } from '../arguments.js'
 import { CommandError } from '../command-error.js'
 import { ApprovalClient, type OperatorApproval, type OperatorOutgoingPayment } from '../approval-client.js'
+import { LifeClient } from '../life-client.js'
 import type { OperatorPayment } from '../operator-client.js'
 import { amountCell, amountJson, instantText, type Printer } from '../output.js'
 import type { RunSession } from '../session.js'
@@ -10,10 +12,15 @@ interface ListOptions {
   readonly incoming?: boolean
   readonly outgoing?: boolean
   readonly walletAddress?: string
+  readonly client?: string
+  readonly state?: string
+  readonly amount?: string
+  readonly from?: Date
+  readonly until?: Date
   readonly limit: number
 }
 
-/** `payment list|show|approve|decline` */
+/** `payment list|life|hours|show|approve|decline` */
 export function paymentCommand(run: RunSession): Command {
   const payment = new Command('payment').description('payments into and out of the wallets hosted here')
   payment
@@ -22,12 +29,21 @@ export function paymentCommand(run: RunSession): Command {
     .option('--incoming', 'list incoming payments')
     .addOption(new Option('--outgoing', 'list outgoing payments').conflicts('incoming'))
     .option('--wallet-address <url>', 'only those of this wallet address', parseUrl)
+    .option(
+      '--client <client>',
+      'only those that this client created: its wallet address, or jwk: and a thumbprint'
+    )
+    .option('--state <state>', 'only those in this state, such as failed')
+    .option('--amount <value>', 'only those for exactly this, in the smallest unit', parseValue)
+    .option('--from <instant>', 'only those created from then on (ISO 8601)', parseInstant)
+    .option('--until <instant>', 'only those created before then (ISO 8601)', parseInstant)
     .addOption(limitOption())
     .action((options: ListOptions, command: Command) =>
       run(command, async ({ client, print }) => {
-        const { walletAddress, limit } = options
+        const { walletAddress, state, amount: value, from: fromTime, until: untilTime, limit } = options
         const kind = kindOf(options)
-        const { items, more } = await client.listPayments(kind, { walletAddress }, limit)
+        const filter = { walletAddress, client: options.client, state, value, fromTime, untilTime }
+        const { items, more } = await client.listPayments(kind, filter, limit)
         print.list(items, {
           name: `${kind} payments`,
           more,
@@ -47,6 +63,33 @@ export function paymentCommand(run: RunSession): Command {
               : [['Why', ({ failure }: OperatorPayment) => failure?.meaning ?? '-'] as const])
           ],
           json: (item) => paymentJson(kind, item)
+        })
+      })
+    )
+  payment
+    .command('life')
+    .description('show all that belongs to a payment: its grant, its ledger entries and its outcome')
+    .argument('<id>', 'its id', parseUuid)
+    .action((id: string, _options, command: Command) =>
+      run(command, async ({ client, print }) => {
+        printLife(print, await new LifeClient(client).show(id))
+      })
+    )
+  payment
+    .command('hours')
+    .description('count what happened to outgoing payments in each of the last hours')
+    .option('--hours <count>', 'how many hours, at most 720', parseHours, 24)
+    .action((options: { hours: number }, command: Command) =>
+      run(command, async ({ client, print }) => {
+        print.list(await new LifeClient(client).hours(options.hours), {
+          name: 'hours',
+          columns: [
+            ['Hour', ({ startTime }) => instantText(startTime)],
+            ['Created', ({ createdCount }) => createdCount.toString(), 'right'],
+            ['Completed', ({ completedCount }) => completedCount.toString(), 'right'],
+            ['Failed', ({ failedCount }) => failedCount.toString(), 'right']
+          ],
+          json: (hour) => hour
         })
       })
     )
@@ -72,6 +115,32 @@ export function paymentCommand(run: RunSession): Command {
       )
   }
   return payment
+}
+
+function printLife(print: Printer, life: wallet.GetPaymentLifeResponse): void {
+  const { payment, outgoing, url, client, entries } = life
+  print.facts(life, [
+    ['Payment', url],
+    [
+      'State',
+      `${payment?.state ?? ''}${payment?.failureReason === '' ? '' : `: ${payment?.failureReason ?? ''}`}`
+    ],
+    ['Wallet address', payment?.walletAddress ?? '-'],
+    ['Client', client],
+    ['Grant', outgoing?.grantId ?? '-'],
+    [
+      'Told to the auth server',
+      outgoing === undefined || outgoing.outcome === ''
+        ? '-'
+        : `${outgoing.outcome}, acknowledged ${instantText(outgoing.outcomeTime)}`
+    ],
+    ['Created', instantText(payment?.createTime)],
+    ['Updated', instantText(payment?.updateTime)],
+    ...entries.map((entry): [string, string] => [
+      `Entry ${entry.kind}`,
+      `${entry.debitAccount} to ${entry.creditAccount}, ${entry.state}, ${entry.value} ${entry.asset?.code ?? ''} (smallest unit)`
+    ])
+  ])
 }
 
 function printPayment(print: Printer, payment: OperatorOutgoingPayment): void {
@@ -122,6 +191,12 @@ function outgoingPaymentJson(payment: OperatorOutgoingPayment): unknown {
             reason: approval.reason ?? null
           }
   }
+}
+
+function parseHours(text: string): number {
+  const hours = /^\d{1,3}$/.test(text) ? Number(text) : 0
+  if (hours < 1 || hours > 720) throw new InvalidArgumentError('Expected a whole number from 1 to 720.')
+  return hours
 }
 
 function kindOf({ incoming, outgoing }: ListOptions): 'incoming' | 'outgoing' {

@@ -473,9 +473,12 @@ export class MoneyServer {
   /** The newest payments, which are those of this sequence, and more only if there are unknown ones. */
   async #seePayments(kind: wallet.PaymentKind): Promise<wallet.Payment[]> {
     const pageSize = this.#names.size + 1
-    const { payments } = await this.#lane.world.operate('listPayments', wallet.ListPaymentsRequest.fromPartial({
-      ...{ kind, walletAddress: '', pageSize, pageToken: '' }
-    }))
+    const { payments } = await this.#lane.world.operate(
+      'listPayments',
+      wallet.ListPaymentsRequest.fromPartial({
+        ...{ kind, walletAddress: '', pageSize, pageToken: '' }
+      })
+    )
     return payments.filter(({ walletAddress }) => walletAddress.startsWith(`${PUBLIC_URL}/${this.#name}/`))
   }
 

@@ -1,4 +1,5 @@
-import type { Queries } from '../database.js'
+import { placeholder, Statement } from '@open-payments-server/database'
+import { Prisma, type Queries } from '../database.js'
 
 /** What the auth server is to be told of a payment. */
 export interface FoundOutcome {
@@ -10,18 +11,24 @@ export interface FoundOutcome {
   readonly deliveredAtMs: number | undefined
 }
 
+const FIND = new Statement<{
+  readonly outcome: 'settle' | 'release' | null
+  readonly attempts: number
+  readonly delivered_at: Date | null
+}>(
+  'find-outcome',
+  Prisma.sql`select outcome, attempts, delivered_at from grant_reservation where payment_id = ${placeholder('id')}::uuid`,
+  { prepared: false }
+)
+
 /** Finds the outcome of a payment (UUID); undefined when there is no entry for it. */
 export async function findOutcome(on: Queries, paymentId: string): Promise<FoundOutcome | undefined> {
-  const row = await on.grantReservation.findUnique({
-    where: { paymentId },
-    select: { outcome: true, attempts: true, deliveredAt: true }
-  })
-  if (row === null) return undefined
-  const { outcome, attempts, deliveredAt } = row
-  // A check constraint guarantees that it is one of them.
-  return {
-    outcome: (outcome ?? undefined) as FoundOutcome['outcome'],
-    attempts,
-    deliveredAtMs: deliveredAt?.getTime()
-  }
+  const [row] = await FIND.rows(on, { id: paymentId })
+  return (
+    row && {
+      outcome: row.outcome ?? undefined,
+      attempts: row.attempts,
+      deliveredAtMs: row.delivered_at?.getTime()
+    }
+  )
 }

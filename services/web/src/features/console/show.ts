@@ -75,7 +75,8 @@ export function createShow(t: ConsoleWords, { language, messages }: Speech, time
     account: (name) => ({ text: name, href: `/accounts/${encodeURIComponent(name)}` }),
     walletAddress: (url) =>
       url === '' ? { text: NONE } : { text: addressOf(url), href: pathTo('/wallet-address', { url }) },
-    client: (name) => (name === '' ? { text: NONE } : { text: addressOf(name), href: pathTo('/client', { name }) }),
+    client: (name) =>
+      name === '' ? { text: NONE } : { text: addressOf(name), href: pathTo('/client', { name }) },
     grant: (id) => (id === '' ? { text: NONE } : link(id, `/grants/${id}`)),
     text: presentableName
   }
