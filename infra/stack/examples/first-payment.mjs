@@ -67,7 +67,7 @@ const grant = await client.grant.request(
   }
 )
 const answeredAt = Date.now()
-console.log(`Open this page and agree:\n${grant.interact.redirect}`)
+console.log(`Open this page, sign in as alice and agree:\n${grant.interact.redirect}`)
 const [request, response] = await once(callback, 'request')
 response.end('Thank you. The shop goes on in the terminal.')
 callback.close()

@@ -8,6 +8,7 @@ import { isAbsolute, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { formOf, PlainBrowser } from '@open-payments-server/testing/browser'
 import { assertPortsFree } from '../src/stack/ports.js'
 import { readSecondSettings, readSettings } from '../src/stack/settings.js'
 import { readStackFile, type StackFile } from '../src/stack/stack-file.js'
@@ -148,6 +149,10 @@ describe('npm start', () => {
             ])
           )
         },
+        web: {
+          holder: `http://localhost:${String(base + 11)}`,
+          console: `http://localhost:${String(base + 12)}`
+        },
         peering: { ilpEndpoint: `http://localhost:${String(base + 9)}/`, ilpAddress: 'test.wallet' }
       })
     },
@@ -167,6 +172,22 @@ describe('npm start', () => {
       keys: { kid: string }[]
     }
     expect(jwks.keys.map(({ kid }) => kid)).toContain(first.client.keyId)
+  })
+
+  it('signs people in by a click or by their password, the operator at the console', async () => {
+    const { web, signIn } = first
+    const places = { alice: web.holder, bob: web.holder, carol: web.holder, operator: web.console }
+    for (const [name, place] of Object.entries(places)) {
+      const { username, password } = signIn.users[name] ?? { username: '', password: '' }
+      const forms: Record<string, string>[] = [{ username, password }, { person: username }]
+      for (const form of forms) {
+        const browser = new PlainBrowser([place, signIn.issuer])
+        const { url } = await browser.open(`${place}/`)
+        const arrived = await browser.open(url, form)
+        expect([arrived.status, arrived.url]).toEqual([200, `${place}/`])
+        expect(arrived.text.toLowerCase()).toContain(name)
+      }
+    }
   })
 
   it('stores keys as PKCS#8 PEM, readable by their owner only', async () => {
@@ -223,25 +244,23 @@ describe('npm start', () => {
       await delay(50)
     }
     const [redirect = ''] = /http\S+/.exec(payment.said()) ?? []
-    const started = await fetch(redirect, { redirect: 'manual' })
-    const cookie = started.headers
-      .getSetCookie()
-      .map((line) => line.split(';')[0])
-      .join('; ')
-    const { searchParams } = new URL(started.headers.get('location') ?? '')
+    const { signIn, web, authServer } = first
+    const browser = new PlainBrowser([authServer, web.holder, signIn.issuer])
+    const { username, password } = signIn.users.alice ?? { username: '', password: '' }
+    const asked = await browser.open((await browser.open(redirect)).url, { username, password })
+    expect(new URL(asked.url).origin).toBe(web.holder)
+    expect(asked.text).toMatch(/10\.00\sUSD/)
+    const { searchParams } = new URL(asked.url)
     const grant = `${searchParams.get('interactId') ?? ''}/${searchParams.get('nonce') ?? ''}`
     const { api, secret } = first.identityProvider
-    const headers = { 'x-idp-secret': secret }
-    const asked = await (await fetch(`${api}/grant/${grant}`, { headers })).json()
-    expect(JSON.stringify(asked)).toContain(`"receiver":"${first.resourceServer}/incoming-payments/`)
+    const read = await fetch(`${api}/grant/${grant}`, { headers: { 'x-idp-secret': secret } })
+    expect(await read.text()).toContain(`"receiver":"${first.resourceServer}/incoming-payments/`)
     // Nobody reads faster than the server wants the client to wait: 5 seconds.
     await delay(5_100)
-    expect((await fetch(`${api}/grant/${grant}/accept`, { method: 'POST', headers })).status).toBe(202)
-    const finished = await fetch(`${first.authServer}interact/${grant}/finish`, {
-      headers: { cookie },
-      redirect: 'manual'
-    })
-    await fetch(finished.headers.get('location') ?? '')
+    const { action, fields } = formOf(asked)
+    const decided = await browser.open(action, { ...fields, choice: 'allow' })
+    expect(new URL(decided.url).searchParams.get('interact_ref')).toMatch(/^[\w-]{43}$/)
+    await fetch(decided.url)
     const backAt = Date.now()
     expect([await payment.ended, payment.said()]).toEqual([
       0,

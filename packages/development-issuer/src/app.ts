@@ -1,12 +1,13 @@
 import express, { type Express, type Request, type Response } from 'express'
 import type { Provider } from 'oidc-provider'
 import { z } from 'zod'
-import type { IssuerOptions } from './options.js'
+import type { IssuerOptions, Person } from './options.js'
 import { noticePage, signInPage, STYLE, STYLE_PATH } from './pages.js'
 import { authenticate } from './passwords.js'
 import { PASSWORD_ACR } from './provider.js'
 
 const formSchema = z.object({ username: z.string().max(256), password: z.string().max(1_024) })
+const buttonSchema = z.object({ person: z.string() })
 
 /** What the listener serves. */
 export interface AppParts {
@@ -31,7 +32,7 @@ export function createApp({ options, provider }: AppParts): Express {
   app.get(STYLE_PATH, (_request, response) => {
     response.type('css').send(STYLE)
   })
-  app.get('/sign-in/:uid', (request, response) => showForm(provider(), request, response))
+  app.get('/sign-in/:uid', (request, response) => showForm(options, provider(), request, response))
   app.post('/sign-in/:uid', express.urlencoded({ extended: false, limit: '8kb' }), (request, response) =>
     signIn(options, provider(), request, response)
   )
@@ -40,6 +41,9 @@ export function createApp({ options, provider }: AppParts): Express {
 }
 
 /**
+ * `script-src` is for the library: it adds the hash of the script by which its page goes on when another person signs in than was
+ * signed in. Without scripts that page has a button.
+ *
  * Browsers hold `form-action` against every redirect after a form: those lead to a client, and on from there to another program on
  * this machine.
  */
@@ -48,10 +52,15 @@ function contentSecurityPolicy({ clients }: IssuerOptions): string {
     [...redirectUris, ...postLogoutRedirectUris].map((uri) => new URL(uri).origin)
   )
   const targets = ["'self'", 'http://localhost:*', 'http://127.0.0.1:*', ...new Set(origins)].join(' ')
-  return `default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action ${targets}`
+  return `default-src 'none'; script-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action ${targets}`
 }
 
-async function showForm(provider: Provider, request: Request, response: Response): Promise<void> {
+async function showForm(
+  options: IssuerOptions,
+  provider: Provider,
+  request: Request,
+  response: Response
+): Promise<void> {
   const interaction = await findInteraction(provider, request, response)
   if (interaction === undefined) return
   if (interaction.prompt.name !== 'login') {
@@ -60,11 +69,12 @@ async function showForm(provider: Provider, request: Request, response: Response
     return
   }
   const client = String(interaction.params.client_id)
-  sendPage(response, 200, signInPage({ client, action: request.path, username: '', isWrong: false }))
+  const page = { client, action: request.path, username: '', isWrong: false, offered: offered(options) }
+  sendPage(response, 200, signInPage(page))
 }
 
 async function signIn(
-  { people }: IssuerOptions,
+  options: IssuerOptions,
   provider: Provider,
   request: Request,
   response: Response
@@ -72,15 +82,25 @@ async function signIn(
   const interaction = await findInteraction(provider, request, response)
   if (interaction === undefined) return
   const form = formSchema.safeParse(request.body)
+  const button = buttonSchema.safeParse(request.body)
   const username = form.data?.username ?? ''
-  const person = form.success ? authenticate(people, username, form.data.password) : undefined
+  const person = form.success
+    ? authenticate(options.people, username, form.data.password)
+    : offered(options).find((candidate) => candidate.username === button.data?.person)
   if (person === undefined) {
     const client = String(interaction.params.client_id)
-    sendPage(response, 401, signInPage({ client, action: request.path, username, isWrong: true }))
+    const page = { client, action: request.path, username, isWrong: true, offered: offered(options) }
+    sendPage(response, 401, signInPage(page))
     return
   }
-  const login = { accountId: person.sub, acr: PASSWORD_ACR, amr: ['pwd'] }
+  const how = form.success ? { acr: PASSWORD_ACR, amr: ['pwd'] } : {}
+  const login = { accountId: person.sub, ...how }
   await provider.interactionFinished(request, response, { login }, { mergeWithLastSubmission: false })
+}
+
+/** Who signs in without a password. */
+function offered({ people, withoutPassword }: IssuerOptions): readonly Person[] {
+  return withoutPassword ? people : []
 }
 
 /** The sign-in that this browser has begun. Answers by itself when there is none. */

@@ -44,7 +44,9 @@ function adapterOf(kept: Map<string, Kept>, model: string): Adapter {
       return Promise.resolve()
     },
     revokeByGrantId: (grantId) => {
-      for (const [key, { payload }] of kept) if (payload.grantId === grantId) kept.delete(key)
+      // Of this model alone: a sign-in that is under way names a grant, too, and outlives it.
+      for (const [key, { payload }] of kept)
+        if (key.startsWith(`${model}:`) && payload.grantId === grantId) kept.delete(key)
       return Promise.resolve()
     }
   }

@@ -30,6 +30,8 @@ export const issuerOptionsSchema = z.object({
   port: z.number().int().min(0).max(65_535).optional(),
   people: z.array(personSchema).min(1),
   clients: z.array(clientSchema).min(1),
+  /** Whether the sign-in page also has a button for each of the people, which needs no password. */
+  withoutPassword: z.boolean().default(false),
   /** Where its keys are kept, so that ID tokens verify after a restart. Without it every start makes new ones. */
   folder: z.string().min(1).optional()
 })

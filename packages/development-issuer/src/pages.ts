@@ -1,3 +1,5 @@
+import type { Person } from './options.js'
+
 const ENTITIES: Readonly<Record<string, string>> = {
   '&': '&amp;',
   '<': '&lt;',
@@ -75,10 +77,12 @@ export interface SignInPage {
   readonly username: string
   /** Whether the attempt before this page failed. */
   readonly isWrong: boolean
+  /** Who can sign in without a password. */
+  readonly offered: readonly Person[]
 }
 
 /** The page where people sign in. Its inputs are `username` and `password`. */
-export function signInPage({ client, action, username, isWrong }: SignInPage): string {
+export function signInPage({ client, action, username, isWrong, offered }: SignInPage): string {
   const warning = isWrong ? '<p class="warning" role="alert">Wrong name or password.</p>' : ''
   return page(
     'Sign in',
@@ -90,8 +94,22 @@ ${warning}
 <label for="password">Password</label>
 <input id="password" name="password" type="password" autocomplete="current-password" required${username === '' ? '' : ' autofocus'}>
 <button type="submit">Sign in</button>
-</form>`
+</form>${buttonsOf(offered, action)}`
   )
+}
+
+/** After the form, so that whoever sends the first form of the page sends that. */
+function buttonsOf(offered: readonly Person[], action: string): string {
+  if (offered.length === 0) return ''
+  const buttons = offered.map(
+    ({ username, name }) =>
+      `<button class="second" name="person" value="${escaped(username)}">${escaped(name)}</button>`
+  )
+  return `
+<form method="post" action="${escaped(action)}" class="people">
+<p class="quiet">or without a password, as</p>
+${buttons.join('\n')}
+</form>`
 }
 
 /**

@@ -89,13 +89,16 @@ function features(): Configuration['features'] {
   }
 }
 
+/** Node knows this option of its `fetch`, browsers do not: types of both may be there. */
+const OWN_DISPATCHER = { dispatcher: undefined }
+
 /**
  * Tells clients that somebody has signed out. Where it can, the library refuses loopback by a dispatcher of its own; all of our
  * clients are there.
  */
 const fetchFromLoopback: NonNullable<Configuration['fetch']> = (url, options) =>
   // eslint-disable-next-line no-restricted-properties -- because only URLs of the developer's own clients are fetched
-  globalThis.fetch(url, { ...options, dispatcher: undefined })
+  globalThis.fetch(url, { ...options, ...OWN_DISPATCHER })
 
 /** Cookies ignore ports: issuers beside each other would overwrite each other's. */
 function cookieNames(url: string): Record<'session' | 'interaction' | 'resume', string> {

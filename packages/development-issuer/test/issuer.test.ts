@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { once } from 'node:events'
@@ -5,6 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from '@jest/globals'
+import { type Arrived, formOf, PlainBrowser } from '@open-payments-server/testing/browser'
 import { createRemoteJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose'
 import * as oidc from 'openid-client'
 import {
@@ -13,7 +15,6 @@ import {
   PASSWORD_ACR,
   startDevelopmentIssuer
 } from '../src/index.js'
-import { type Arrived, Browser } from './browser.js'
 
 const PAGES = 'http://localhost:9'
 const REDIRECT_URI = `${PAGES}/signed-in`
@@ -64,7 +65,7 @@ async function discover({ url }: DevelopmentIssuer): Promise<oidc.Configuration>
 }
 
 interface Flow {
-  readonly browser: Browser
+  readonly browser: PlainBrowser
   readonly config: oidc.Configuration
   readonly arrived: Arrived
   /** Exchanges the code that the browser came back with. */
@@ -73,7 +74,7 @@ interface Flow {
 
 async function authorize(
   issuer: DevelopmentIssuer,
-  browser = new Browser(issuer.url),
+  browser = new PlainBrowser([issuer.url]),
   parameters: Readonly<Record<string, string>> = {}
 ): Promise<Flow> {
   const config = await discover(issuer)
@@ -156,17 +157,37 @@ describe('signing in', () => {
     expect((await signIn({ ...flow, arrived: refused }, ALICE)).url).toMatch(/signed-in\?code=/)
   })
 
+  it('takes a button for a password only where that is offered', async () => {
+    const buttons = /<button[^>]* name="person" value="([^"]*)">([^<]*)/g
+    const offering = await authorize(await start({ withoutPassword: true }))
+    expect([...offering.arrived.text.matchAll(buttons)].map(([, ...button]) => button)).toEqual([
+      ['alice', 'Alice &lt;b&gt;A&lt;/b&gt;'],
+      ['operator', 'Olga']
+    ])
+    const press = (flow: Flow, person: string): Promise<Arrived> =>
+      flow.browser.open(flow.arrived.url, { person })
+    expect(await press(offering, 'nobody')).toMatchObject({ status: 401, url: offering.arrived.url })
+    const claims = (await offering.finish(await press(offering, 'operator'))).claims()
+    expect(claims).toMatchObject({ sub: 'operator-1', roles: OPERATOR.roles })
+    expect(claims).not.toHaveProperty('acr')
+    expect(claims).not.toHaveProperty('amr')
+
+    const strict = await authorize(await start())
+    expect(strict.arrived.text).not.toContain('name="person"')
+    expect(await press(strict, 'alice')).toMatchObject({ status: 401, url: strict.arrived.url })
+  })
+
   it('lets no other browser finish what one began', async () => {
     const issuer = await start()
     const { arrived } = await authorize(issuer)
-    const { status, url } = await new Browser(issuer.url).open(arrived.url, ALICE)
+    const { status, url } = await new PlainBrowser([issuer.url]).open(arrived.url, ALICE)
     expect([status, url]).toEqual([400, arrived.url])
   })
 
   it('is a page that nothing can be put into, and no other page can frame', async () => {
     const { arrived } = await authorize(await start())
     expect(arrived.headers.get('content-security-policy')).toBe(
-      "default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action 'self' http://localhost:* http://127.0.0.1:* http://localhost:9"
+      "default-src 'none'; script-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action 'self' http://localhost:* http://127.0.0.1:* http://localhost:9"
     )
     expect(arrived.text).not.toMatch(/<script|style=/)
   })
@@ -194,6 +215,20 @@ describe('a session', () => {
   it('is not there at first', async () => {
     const { arrived } = await authorize(await start(), undefined, { prompt: 'none' })
     expect(new URL(arrived.url).searchParams.get('error')).toBe('login_required')
+  })
+
+  it('ends when somebody else signs in, with scripts at once, and without them by a button', async () => {
+    const issuer = await start()
+    const first = await authorize(issuer)
+    await signIn(first, ALICE)
+    const second = await authorize(issuer, first.browser, { prompt: 'login' })
+    const asked = await signIn(second, OPERATOR)
+    const [, script = ''] = /<script>([^]*?)<\/script>/.exec(asked.text) ?? []
+    const hash = createHash('sha256').update(script).digest('base64')
+    expect(asked.headers.get('content-security-policy')).toContain(`'sha256-${hash}'`)
+    const { action, fields } = formOf(asked)
+    const tokens = await second.finish(await second.browser.open(action, fields))
+    expect(tokens.claims()?.sub).toBe('operator-1')
   })
 
   it('asks nobody for consent, even if the client wants that', async () => {
@@ -238,7 +273,7 @@ describe('what it refuses', () => {
     const issuer = await start()
     const config = await discover(issuer)
     const url = oidc.buildAuthorizationUrl(config, { redirect_uri: REDIRECT_URI, scope: 'openid' })
-    const { searchParams } = new URL((await new Browser(issuer.url).open(url.href)).url)
+    const { searchParams } = new URL((await new PlainBrowser([issuer.url]).open(url.href)).url)
     expect(searchParams.get('error_description')).toMatch(/PKCE/)
   })
 

@@ -184,7 +184,7 @@ describe('FreezeClient', () => {
     const listed = await callUnary(
       operator,
       'listFrozenClients',
-      { pageSize: 0, pageToken: '' },
+      { pageSize: 0, pageToken: '', client: '' },
       { idempotent: true }
     )
     expect(listed.clients).toEqual([first])

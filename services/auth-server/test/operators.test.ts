@@ -119,7 +119,7 @@ describe('operators of the auth server', () => {
     const { clients } = await callUnary(
       server.operator,
       'listFrozenClients',
-      { pageSize: 0, pageToken: '' },
+      { pageSize: 0, pageToken: '', client: '' },
       { idempotent: true }
     )
     expect(clients.map(({ client }) => client?.walletAddress)).toEqual([MARKET])

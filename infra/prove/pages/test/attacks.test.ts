@@ -1,289 +1,276 @@
-import { randomBytes } from 'node:crypto'
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import {
   outgoingAccess,
   type PendingGrant,
   requestInteractiveGrant,
   type System
 } from '@open-payments-server/acceptance'
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals'
 import { callUnary } from '@open-payments-server/grpc-transport'
-import { findFreePort } from '@open-payments-server/local-services'
-import { createLogger, systemClock } from '@open-payments-server/runtime'
-import { composeWeb, loadConfig } from '@open-payments-server/web'
+import { startBrowser, type TestBrowser, withBrowser } from '@open-payments-server/testing/browser'
 import type { BrowserContext, Page } from 'playwright-core'
-import { startBrowser, type TestBrowser, withBrowser } from './support/chromium.js'
+import { leave, signIn } from './support/people.js'
 import { type Setting, startSetting } from './support/setting.js'
 
-const MONTHLY = {
-  debitAmount: { value: '2500', assetCode: 'USD', assetScale: 2 },
-  interval: 'R12/2026-01-01T00:00:00Z/P1M'
-}
-const ALLOW = 'Allow 25.00 USD a month'
+/** INTERACTION_LIFETIME_SECONDS unless set. */
+const LIFETIME_SECONDS = 600
+const ALLOW = 'Allow 25.00 USD'
 
-withBrowser('whoever attacks consent or signing in', () => {
+withBrowser('consent that is attacked', () => {
   let setting: Setting
   let system: System
   let browser: TestBrowser
+  /** Profiles of two people, which share nothing. */
+  let mine: BrowserContext
+  let theirs: BrowserContext
 
   beforeAll(async () => {
     setting = await startSetting()
     ;({ system } = setting)
-    for (const [accountName, sub] of [
-      ['alice', 'alice'],
-      ['bob', 'bob']
-    ] as const) {
-      const holder = { issuer: setting.issuer, sub }
-      await callUnary(system.operator, 'setAccountHolder', { accountName, holder }, { idempotent: true })
-    }
+    const holder = { issuer: setting.issuer, sub: 'alice' }
+    const request = { accountName: 'alice', holder }
+    await callUnary(system.operator, 'setAccountHolder', request, { idempotent: true })
     browser = await startBrowser()
   })
   afterAll(async () => {
     await browser.close()
     await setting.stop()
   })
+  beforeEach(async () => {
+    mine = await browser.newContext()
+    theirs = await browser.newContext()
+  })
+  afterEach(async () => {
+    setting.authApi.breaks = () => undefined
+    await mine.close()
+    await theirs.close()
+  })
 
-  const ask = (): Promise<PendingGrant> =>
-    requestInteractiveGrant(system, system.shop, [outgoingAccess(system, MONTHLY)], {
-      method: 'redirect',
-      uri: `${setting.callback}/?order=17`,
-      nonce: 'client-nonce'
-    })
-  const signIn = async (page: Page, name: string): Promise<void> => {
-    await page.fill('input[name=login]', name)
-    await page.fill('input[name=password]', 'any')
-    await page.click('button[type=submit]')
-    await page.waitForLoadState()
+  const ask = (): Promise<PendingGrant> => {
+    const access = outgoingAccess(system, { debitAmount: { value: '2500', assetCode: 'USD', assetScale: 2 } })
+    const finish = { method: 'redirect', uri: `${setting.callback}/?order=17`, nonce: 'client-nonce' }
+    return requestInteractiveGrant(system, system.shop, [access], finish)
   }
-  /** A browser of somebody's own that has opened a URL, and whose person has signed in. */
-  const openAs = async (name: string, url: string): Promise<{ context: BrowserContext; page: Page }> => {
-    const context = await browser.newContext()
+  const open = async (context: BrowserContext, url: string): Promise<Page> => {
     const page = await context.newPage()
     await page.goto(url)
+    return page
+  }
+  /** Opens a request, and signs in for it. */
+  const openAs = async (context: BrowserContext, name: string, url: string): Promise<Page> => {
+    const page = await open(context, url)
     await signIn(page, name)
-    return { context, page }
+    return page
   }
   const press = async (page: Page, name: string): Promise<void> => {
-    await page.getByRole('button', { name }).click()
-    await page.waitForLoadState()
+    await leave(page, () => page.getByRole('button', { name }).click())
   }
   const title = (page: Page): Promise<string | null> => page.textContent('h1')
-  const cookieOf = async (context: BrowserContext): Promise<string> =>
-    (await context.cookies(setting.pages)).map(({ name, value }) => `${name}=${value}`).join('; ')
-  const formOf = async (page: Page): Promise<Record<string, string>> => {
+  const fieldsOf = async (page: Page): Promise<Record<string, string>> => {
     const inputs = await page.locator('form.actions input').all()
     const pairs = inputs.map(
       async (input) => [await input.getAttribute('name'), await input.inputValue()] as const
     )
     return Object.fromEntries(await Promise.all(pairs)) as Record<string, string>
   }
-  const post = async (fields: Record<string, string>, cookie: string): Promise<number> => {
-    const body = new URLSearchParams({ ...fields, choice: 'allow' })
-    const answer = await fetch(`${setting.pages}/consent`, {
+  /** Sends a form as no page does: with the cookies of a browser, and any headers. */
+  const post = async (
+    context: BrowserContext,
+    fields: Record<string, string>,
+    headers: Record<string, string> = {}
+  ): Promise<Response> => {
+    const cookies = await context.cookies(setting.pages)
+    const cookie = cookies.map(({ name, value }) => `${name}=${value}`).join('; ')
+    return fetch(`${setting.pages}/consent`, {
       method: 'POST',
-      body,
-      headers: { cookie },
+      body: new URLSearchParams(fields),
+      headers: { accept: 'text/html', cookie, ...headers },
       redirect: 'manual'
     })
-    return answer.status
   }
-  const get = (url: string, cookie = ''): Promise<Response> =>
-    fetch(url, { headers: { cookie, accept: 'text/html' }, redirect: 'manual' })
-  /** What became of a grant request, and what was recorded of it. */
-  const stateOf = (grant: PendingGrant): Promise<unknown> =>
-    system.authDatabase.query(
-      `select g.state, (select count(*) from consent_record c where c.grant_id = g.id) as records
-         from grant_request g where g.id = $1`,
-      [grant.continueUri.split('/').at(-1)]
-    )
-  /** URLs to which the issuer sends a page back, from now on. */
-  const returnsOf = (page: Page): string[] => {
-    const urls: string[] = []
-    page.on('request', (request) => {
-      if (request.url().startsWith(`${setting.pages}/signed-in`)) urls.push(request.url())
+  const continueGrant = async (grant: PendingGrant, reference: string | null) => {
+    await system.passSeconds(grant.waitSeconds)
+    return system.shop.request('POST', grant.continueUri, {
+      accessToken: grant.continuationToken,
+      body: { interact_ref: reference }
     })
-    return urls
   }
+  const referenceOf = (page: Page): string | null => new URL(page.url()).searchParams.get('interact_ref')
 
-  it('has nothing of a form that was made for another browser', async () => {
+  it('is useless to whoever begins it and has somebody else agree', async () => {
     const grant = await ask()
-    const before = await stateOf(grant)
-    const { context, page } = await openAs('alice', grant.redirect)
-    const fields = await formOf(page)
-    const mallory = await openAs('mallory', `${setting.pages}/`)
-    const bob = await openAs('bob', `${setting.pages}/`)
-    // Alice herself, but in a browser that she was not asked in.
-    const elsewhere = await openAs('alice', `${setting.pages}/`)
-    for (const other of [mallory, bob, elsewhere])
-      expect(await post(fields, await cookieOf(other.context))).toBe(403)
-    expect(await post(fields, '')).toBe(403)
-    expect(await stateOf(grant)).toEqual(before)
-    await Promise.all([context, mallory.context, bob.context, elsewhere.context].map((one) => one.close()))
+    const attacker = await theirs.newPage()
+    const led = attacker.waitForRequest((request) => request.url().startsWith(`${setting.pages}/consent`))
+    await attacker.goto(grant.redirect)
+    const victim = await openAs(mine, 'alice', (await led).url())
+    await press(victim, ALLOW)
+    expect(await title(victim)).toBe('This browser cannot finish the request')
+    const { origin, pathname } = new URL(grant.redirect)
+    await attacker.goto(`${origin}${pathname}/finish`)
+    expect(await title(attacker)).toBe('This browser cannot finish the request')
+    expect((await continueGrant(grant, 'x'.repeat(43))).status).toBe(404)
   })
 
-  it('has nothing of a session that was swapped for another while the question was open', async () => {
+  it('stays with the browser that began, while others are refused', async () => {
     const grant = await ask()
-    const { context, page } = await openAs('alice', grant.redirect)
-    const other = await context.newPage()
-    await other.goto(`${setting.pages}/sign-in?as=other`)
-    await signIn(other, 'bob')
-    const before = await stateOf(grant)
+    const page = await openAs(mine, 'alice', grant.redirect)
+    const refused = await open(theirs, grant.redirect)
+    expect(await title(refused)).toBe('This request cannot be opened here')
+    await page.reload()
+    await press(page, ALLOW)
+    expect(referenceOf(page)).toMatch(/^[\w-]{43}$/)
+  })
+
+  it('is for one grant: the reference of another tab is worth nothing', async () => {
+    const [one, other] = [await ask(), await ask()]
+    const first = await openAs(mine, 'alice', one.redirect)
+    const second = await open(mine, other.redirect)
+    await press(second, ALLOW)
+    await press(first, ALLOW)
+    expect((await continueGrant(one, referenceOf(second))).status).toBe(404)
+    expect((await continueGrant(one, referenceOf(first))).status).toBe(200)
+    expect((await continueGrant(other, referenceOf(second))).status).toBe(200)
+  })
+
+  it('is not given by whoever is signed in now, on a page that was shown to somebody else', async () => {
+    const grant = await ask()
+    const page = await openAs(mine, 'alice', grant.redirect)
+    const other = await open(mine, `${setting.pages}/sign-in?as=other`)
+    await signIn(other, 'mallory')
     await press(page, ALLOW)
     expect(await title(page)).toBe('Nothing was done')
-    expect(await stateOf(grant)).toEqual(before)
-    await context.close()
+    await page.goto(grant.redirect)
+    expect(await title(page)).toBe('This request is for somebody else')
   })
 
-  it('has nothing of the person at the issuer being another one than at the page', async () => {
+  it('is not given by whoever is signed in at the issuer, if that is somebody else', async () => {
     const grant = await ask()
-    const { context, page } = await openAs('alice', grant.redirect)
-    // The issuer forgets alice; bob signs in there when the browser passes by.
-    await context.clearCookies({ domain: 'localhost', name: /^_/ })
-    const before = await stateOf(grant)
+    const page = await openAs(mine, 'alice', grant.redirect)
+    const other = await open(mine, `${setting.console}/sign-in?as=other`)
+    await signIn(other, 'mallory')
     await press(page, ALLOW)
-    await signIn(page, 'bob')
     expect(await title(page)).toBe('Somebody else signed in')
-    expect(await stateOf(grant)).toEqual(before)
-    await context.close()
   })
 
-  it('cannot go back and allow again, nor repeat what came from the issuer', async () => {
+  it('counts once: sent again, gone back to, or returned to from the issuer', async () => {
     const grant = await ask()
-    const { context, page } = await openAs('alice', grant.redirect)
-    const question = page.url()
-    const returns = returnsOf(page)
+    const page = await openAs(mine, 'alice', grant.redirect)
+    const fields = await fieldsOf(page)
+    const returned = page.waitForRequest((request) => request.url().startsWith(`${setting.pages}/signed-in`))
     await press(page, ALLOW)
     expect(await title(page)).toBe('back at the shop')
-    const allowed = await stateOf(grant)
-    await page.goto(question)
+    for (const choice of ['allow', 'decline'])
+      expect((await post(mine, { ...fields, choice })).status).toBe(409)
+    const again = await open(mine, (await returned).url())
+    expect(await title(again)).toBe('This sign-in does not belong here')
+    const reference = referenceOf(page)
+    await page.goBack()
     expect(await title(page)).toBe('This request was decided already')
-    expect(await page.getByRole('button', { name: /Allow/ }).count()).toBe(0)
-    const [back = ''] = returns
-    expect(back).toContain('code=')
-    expect((await get(back, await cookieOf(context))).status).toBe(400)
-    expect((await get(back)).status).toBe(400)
-    expect(await stateOf(grant)).toEqual(allowed)
-    await context.close()
+    expect((await continueGrant(grant, reference)).status).toBe(200)
   })
 
-  /** A browser without pages that is on its way to the issuer. */
-  const beginSignIn = async () => {
-    const begun = await get(`${setting.pages}/sign-in`)
-    const cookies = begun.headers.getSetCookie().map((one) => one.split(';', 1)[0])
-    return { url: begun.headers.get('location') ?? '', cookie: cookies.join('; ') }
-  }
-  /** Where the issuer sends somebody back who signs in there, with a code that nobody has used. */
-  const unusedReturn = async (url: string): Promise<URL> => {
-    const { context, page } = await openAs('mallory', url)
-    const back = new URL(page.url())
-    expect(back.searchParams.get('code')).toMatch(/./)
-    await context.close()
-    return back
-  }
-  const startsSession = async (url: URL, cookie: string): Promise<[number, boolean]> => {
-    const answer = await get(url.href, cookie)
-    return [answer.status, answer.headers.getSetCookie().some((one) => one.startsWith('holder-session='))]
-  }
-
-  it('signs nobody in with a code that another browser was given', async () => {
-    const stolen = await unusedReturn((await beginSignIn()).url)
-    const victim = await beginSignIn()
-    stolen.searchParams.set('state', new URL(victim.url).searchParams.get('state') ?? '')
-    expect(await startsSession(stolen, victim.cookie)).toEqual([400, false])
+  it.each(['Allow 25.00 USD', 'Decline'])('tells its holder alone what was decided: %s', async (button) => {
+    const grant = await ask()
+    const page = await openAs(mine, 'alice', grant.redirect)
+    const consentUrl = page.url()
+    await press(page, button)
+    await page.goto(consentUrl)
+    expect(await title(page)).toBe('This request was decided already')
+    const elsewhere = await openAs(theirs, 'mallory', consentUrl)
+    expect(await title(elsewhere)).toBe('This request is for somebody else')
+    expect(await elsewhere.textContent('body')).not.toMatch(/decided|declined|allowed|25\.00/i)
   })
 
-  it('signs nobody in with the word of another issuer', async () => {
-    const { url, cookie } = await beginSignIn()
-    const back = await unusedReturn(url)
-    const mixed = new URL(back)
-    mixed.searchParams.set('iss', 'https://login.evil.example')
-    expect(await startsSession(mixed, cookie)).toEqual([400, false])
-    expect(await startsSession(back, cookie)).toEqual([303, true])
+  it.each<Record<string, string>>([
+    { 'sec-fetch-site': 'cross-site' },
+    { 'sec-fetch-site': 'none' },
+    { origin: 'http://localhost' },
+    { origin: 'https://evil.example' }
+  ])('is not taken from another site, as %j says', async (headers) => {
+    const page = await openAs(mine, 'alice', (await ask()).redirect)
+    const fields = { ...(await fieldsOf(page)), choice: 'decline' }
+    expect((await post(mine, fields, headers)).status).toBe(403)
+    expect((await post(mine, fields)).status).toBe(303)
   })
 
-  it.each<[string, () => string]>([
-    ['forged', () => `holder-session=${randomBytes(200).toString('base64url')}`],
-    ['not even encrypted', () => 'holder-session=eyJzdWIiOiJhbGljZSJ9'],
-    ['oversized', () => `holder-session=${'x'.repeat(12_000)}`],
-    ['many at once', () => Array.from({ length: 200 }, () => 'holder-session=x').join('; ')]
-  ])('is signed in by no session that is %s', async (_what, cookie) => {
-    const answer = await get(`${setting.pages}/`, cookie())
-    expect(answer.status).toBe(303)
-    expect(answer.headers.get('location')).toContain(setting.issuer)
+  it.each<[string, Record<string, string>, number]>([
+    ['without a choice', { choice: '' }, 400],
+    ['with another choice', { choice: 'perhaps' }, 400],
+    ['for an id that is a path', { interactId: '../x' }, 400],
+    ['too large', { padding: 'x'.repeat(20_000) }, 413]
+  ])('is not taken %s', async (_how, changed, status) => {
+    const page = await openAs(mine, 'alice', (await ask()).redirect)
+    const fields = { ...(await fieldsOf(page)), choice: 'decline' }
+    const answer = await post(mine, { ...fields, ...changed })
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([status, 'text/html; charset=utf-8'])
+    expect((await post(mine, fields)).status).toBe(303)
   })
-})
 
-describe('an issuer that is', () => {
-  /** The pages alone, whose issuer is at a URL. */
-  async function startPages(issuer: string): Promise<{ url: string; stop(): Promise<void> }> {
-    const port = await findFreePort()
-    const url = `http://localhost:${String(port)}`
-    const config = loadConfig({
-      ENVIRONMENT: 'development',
-      HTTP_HOST: 'localhost',
-      HTTP_PORT: String(port),
-      PUBLIC_URL: url,
-      ISSUER: issuer,
-      CLIENT_ID: 'pages',
-      SESSION_KEY: randomBytes(24).toString('hex'),
-      AUTH_API_URL: 'http://127.0.0.1:1',
-      IDENTITY_PROVIDER_SECRET: randomBytes(24).toString('hex'),
-      RESOURCE_GRPC_TARGET: '127.0.0.1:1',
-      PROVIDER_NAME: 'Example Wallet'
-    })
-    const logger = createLogger({ service: 'web', level: 'silent' })
-    const web = await composeWeb(config, { logger, clock: systemClock })
-    return { url, stop: () => web.stop() }
-  }
-  const refused = async (issuer: string): Promise<void> => {
-    const pages = await startPages(issuer)
-    try {
-      const answer = await fetch(`${pages.url}/`, { headers: { accept: 'text/html' }, redirect: 'manual' })
-      expect([answer.status, answer.headers.get('set-cookie')]).toEqual([503, null])
-      expect(answer.headers.get('retry-after')).not.toBeNull()
-      expect(await answer.text()).toContain('<h1')
-    } finally {
-      await pages.stop()
+  it.each(['', '?interactId=one', '?interactId=one&nonce=..%2Fx'])(
+    'is not asked by the incomplete link "%s"',
+    async (query) => {
+      expect(await title(await open(mine, `${setting.pages}/consent${query}`))).toBe(
+        'This link is not complete'
+      )
     }
-  }
+  )
 
-  it('down leaves people outside, with a page that says so', async () => {
-    await refused(`http://localhost:${String(await findFreePort())}`)
+  it('cannot be embedded in a frame', async () => {
+    const page = await openAs(mine, 'alice', (await ask()).redirect)
+    const consentUrl = page.url()
+    await page.goto(setting.callback)
+    const framed = page.waitForResponse((response) => response.url() === consentUrl)
+    await page.evaluate(`document.body.innerHTML = '<iframe src="${consentUrl}"></iframe>'`)
+    expect((await framed).status()).toBe(200)
+    const [, frame] = page.frames()
+    await frame?.waitForLoadState()
+    expect(await frame?.getByRole('button').count()).toBe(0)
   })
 
-  it.each<[string, (respond: (status: number, body: string) => void) => void]>([
-    ['answers nothing', () => undefined],
-    [
-      'answers an error',
-      (respond) => {
-        respond(500, '{}')
-      }
-    ],
-    [
-      'says that it is another one',
-      (respond) => {
-        respond(
-          200,
-          JSON.stringify({
-            issuer: 'https://login.evil.example',
-            authorization_endpoint: 'https://login.evil.example/auth',
-            token_endpoint: 'https://login.evil.example/token'
-          })
-        )
-      }
-    ]
-  ])('%s does so too', async (_what, answer) => {
-    const server = createServer((_request, response) => {
-      answer((status, body) => response.writeHead(status, { 'content-type': 'application/json' }).end(body))
-    }).listen(0, 'localhost')
-    await once(server, 'listening')
-    try {
-      await refused(`http://localhost:${String((server.address() as AddressInfo).port)}`)
-    } finally {
-      server.close()
-      server.closeAllConnections()
+  it('can be given with the keyboard alone, on a narrow phone, and breaks no policy of its own', async () => {
+    const page = await mine.newPage()
+    const complaints: string[] = []
+    page.on('console', (message) => complaints.push(message.text()))
+    await page.setViewportSize({ width: 320, height: 640 })
+    await page.goto((await ask()).redirect)
+    await signIn(page, 'alice')
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(320)
+    const focused: unknown[] = []
+    while (!String(focused.at(-1)).startsWith('Allow') && focused.length < 10) {
+      await page.keyboard.press('Tab')
+      focused.push(await page.evaluate('document.activeElement.textContent'))
     }
+    expect(focused.at(-1)).toMatch(/^Allow 25\.00\sUSD/)
+    await page.keyboard.press('Enter')
+    await page.waitForURL(`${setting.callback}/**`)
+    // Pages have no icon unless they have a logo.
+    expect(complaints.filter((complaint) => !complaint.includes('404'))).toEqual([])
+  })
+
+  it.each([500, 401])(
+    'is not asked while the auth server answers %d, which only the log says',
+    async (status) => {
+      const page = await openAs(mine, 'alice', (await ask()).redirect)
+      setting.authApi.breaks = () => status
+      const logged = setting.log.length
+      await page.reload()
+      expect(await title(page)).toBe('Please try again')
+      expect(await page.textContent('body')).not.toContain(String(status))
+      expect(setting.log.slice(logged).join('')).toContain('the auth server')
+    }
+  )
+
+  it('is not said to be given when the auth server does not say so', async () => {
+    const page = await openAs(mine, 'alice', (await ask()).redirect)
+    setting.authApi.breaks = (path) => (path.endsWith('/accept') ? 202 : undefined)
+    await press(page, ALLOW)
+    expect(await title(page)).toBe('Please try again')
+  })
+
+  it('ends at its expiry, even on an open page', async () => {
+    const page = await openAs(mine, 'alice', (await ask()).redirect)
+    system.clock.advanceSeconds(LIFETIME_SECONDS + 1)
+    await press(page, ALLOW)
+    expect(await title(page)).toBe('This request has expired')
+    expect(await page.getByRole('main').getByRole('button').count()).toBe(0)
   })
 })

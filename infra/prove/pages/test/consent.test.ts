@@ -6,9 +6,10 @@ import {
 } from '@open-payments-server/acceptance'
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { callUnary } from '@open-payments-server/grpc-transport'
+import { startBrowser, type TestBrowser, withBrowser } from '@open-payments-server/testing/browser'
 import type { BrowserContext, Page } from 'playwright-core'
 import { findViolations } from './support/accessibility.js'
-import { startBrowser, type TestBrowser, withBrowser } from './support/chromium.js'
+import { signIn } from './support/people.js'
 import { type Setting, startSetting } from './support/setting.js'
 
 const usd = (value: string) => ({ value, assetCode: 'USD', assetScale: 2 })
@@ -44,13 +45,6 @@ withBrowser('consent', () => {
     const page = await context.newPage()
     await page.goto(url)
     return page
-  }
-  /** On the pages of the issuer, which takes any name and any password. */
-  const signIn = async (page: Page, name: string): Promise<void> => {
-    await page.fill('input[name=login]', name)
-    await page.fill('input[name=password]', 'any')
-    await page.click('button[type=submit]')
-    await page.waitForLoadState()
   }
   const press = async (page: Page, name: string): Promise<void> => {
     await page.getByRole('button', { name }).click()

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import { startBrowser, type TestBrowser, withBrowser } from '@open-payments-server/testing/browser'
 import type { Page } from 'playwright-core'
 import { findViolations } from './support/accessibility.js'
-import { startBrowser, type TestBrowser, withBrowser } from './support/chromium.js'
+import { signIn } from './support/people.js'
 import { type Setting, startSetting } from './support/setting.js'
 
 withBrowser('signing in', () => {
@@ -17,12 +18,6 @@ withBrowser('signing in', () => {
     await setting.stop()
   })
 
-  const signIn = async (page: Page, name: string): Promise<void> => {
-    await page.fill('input[name=login]', name)
-    await page.fill('input[name=password]', 'any')
-    await page.click('button[type=submit]')
-    await page.waitForLoadState()
-  }
   const cookiesOf = async (page: Page): Promise<string> =>
     (await page.context().cookies(setting.pages)).map(({ name, value }) => `${name}=${value}`).join('; ')
   const get = (url: string, cookie = ''): Promise<Response> =>

@@ -6,7 +6,7 @@ const USAGE = `
 
   Shows a payment from consent to received money, against the stack that \`npm start\` runs.
 
-    --yes      give consent without a person: the demo plays alice's browser
+    --yes      give consent without a person and a page, over the consent API
     --across   pay dora, who has her wallet at the second provider: \`npm start -- --providers 2\`
 `
 

@@ -15,7 +15,8 @@ import {
 import { describeAmount, parseAmount } from '@open-payments-server/value-types/amounts'
 import pc from 'picocolors'
 import type { StackFile } from '../stack/stack-file.js'
-import { acceptLikeABrowser, openPage } from './browser.js'
+import { acceptForAlice } from './accept.js'
+import { openPage } from './browser.js'
 import { isFinishHash, type Finish, startCallback } from './callback.js'
 import type { FollowPayment, PaymentEvent } from './follow-payment.js'
 import type { Storyteller } from './printing.js'
@@ -200,21 +201,23 @@ async function obtainConsent(
 }
 
 async function waitForConsent(
-  { story, yes }: Telling,
+  { stack, story, yes }: Telling,
   grant: PendingGrant,
   context: {
-    callback: { uri: string; finish: Promise<Finish> }
+    callback: { finish: Promise<Finish> }
     clientNonce: string
     grantEndpoint: string
   }
 ): Promise<string> {
   const { callback, clientNonce, grantEndpoint } = context
   if (yes) {
-    story.step('Consent', '--yes: the demo plays alice’s browser and accepts.')
-    await acceptLikeABrowser(grant.interact.redirect, callback.uri, story)
+    story.step('Consent', '--yes: without a page and a person, over the consent API.')
+    await acceptForAlice(grant.interact.redirect, stack, story)
   } else {
-    story.step('Consent', 'Now you are alice. Open this page and choose:')
+    const { username, password } = stack.signIn.users.alice ?? { username: 'alice', password: '' }
+    story.step('Consent', 'Now you are alice. Open this page, sign in and choose:')
     story.note(pc.underline(grant.interact.redirect))
+    story.note(pc.dim(`Sign in with a click, or as ${username} with the password ${password}`))
     openPage(grant.interact.redirect)
   }
   const finish = await Promise.race([callback.finish, delay(CONSENT_TIMEOUT_MS, TIMED_OUT, { ref: false })])

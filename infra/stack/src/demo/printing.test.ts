@@ -12,6 +12,7 @@ describe('what the demo shows', () => {
       interact: { redirect: `https://auth.example/interact/1/${page}?a=b` },
       methods: [{ type: 'ilp', sharedSecret: token }],
       interact_ref: token,
+      finishCode: token,
       callback: `http://localhost/?interact_ref=${token}`,
       debitAmount: { value: '1000', assetCode: 'USD', assetScale: 2 }
     })

@@ -1,7 +1,7 @@
 import pc from 'picocolors'
 
 /** Members whose values are secrets, or nearly so. */
-const SECRET_MEMBERS = new Set(['sharedSecret', 'interact_ref', 'nonce'])
+const SECRET_MEMBERS = new Set(['sharedSecret', 'interact_ref', 'nonce', 'finishCode'])
 const SHOWN_OF_SECRETS = 8
 const INDENT = '     '
 /** Maximum length of a line of JSON, in characters; what fits is kept on one line. */

@@ -13,7 +13,7 @@ import type { StackProvider } from './stack-file.js'
 /** Client id of the pages of account holders. Only ID tokens for it prove consent. */
 export const HOLDER_CLIENT = 'web-holder'
 /** Client id of the console. */
-const CONSOLE_CLIENT = 'web-console'
+export const CONSOLE_CLIENT = 'web-console'
 
 /** Everything that an operator may do. */
 const OPERATOR_ROLES = ['viewer', 'operator', 'approver']
@@ -39,24 +39,20 @@ export function issuer({ settings, paths, secrets, holders }: IssuerSurroundings
     name: username.charAt(0).toUpperCase() + username.slice(1),
     ...(username === 'operator' ? { roles: OPERATOR_ROLES } : {})
   }))
-  const client = (clientId: string, clientSecret: string, port: number) => {
-    const origin = `http://localhost:${String(port)}`
-    return {
-      clientId,
-      clientSecret,
-      redirectUris: [`${origin}/signed-in`],
-      postLogoutRedirectUris: [`${origin}/signed-out`],
-      backchannelLogoutUri: `${origin}/back-channel-logout`
-    }
-  }
-  const { ports } = settings
+  const client = (clientId: string, clientSecret: string, origin: string) => ({
+    clientId,
+    clientSecret,
+    redirectUris: [`${origin}/signed-in`],
+    postLogoutRedirectUris: [`${origin}/signed-out`]
+  })
   const options: DevelopmentIssuerOptions = {
-    port: ports.issuer,
+    port: settings.ports.issuer,
     folder: paths.issuerKeys,
     people,
+    withoutPassword: true,
     clients: [
-      client(HOLDER_CLIENT, secrets.webHolderSecret, ports.webHolder),
-      client(CONSOLE_CLIENT, secrets.webConsoleSecret, ports.webConsole)
+      client(HOLDER_CLIENT, secrets.webHolderSecret, settings.holderPagesUrl),
+      client(CONSOLE_CLIENT, secrets.webConsoleSecret, settings.consoleUrl)
     ]
   }
   return {

@@ -1,12 +1,9 @@
 import { once } from 'node:events'
-import { appendFile, mkdir } from 'node:fs/promises'
-import { createServer } from 'node:http'
+import { mkdir } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import { OperatorClient } from '@open-payments-server/operator-cli'
 import { describeAmount } from '@open-payments-server/value-types/amounts'
 import pc from 'picocolors'
-import { createConsentPage } from '../consent-page/app.js'
-import { createIdentityProvider } from '../consent-page/identity-provider.js'
 import { openDatabases } from './databases.js'
 import { issuer, setHolders, signInOf } from './issuer.js'
 import { type PeeredProvider, peerProviders } from './peering.js'
@@ -23,7 +20,7 @@ import {
   seedWallets
 } from './seed.js'
 import { type ServiceOptions, ServiceProcess } from './service-process.js'
-import { authServer, resourceServer, type ServiceSurroundings } from './services.js'
+import { authServer, resourceServer, type ServiceSurroundings, web } from './services.js'
 import {
   type Environment,
   readSecondSettings,
@@ -36,7 +33,6 @@ import {
 } from './settings.js'
 import { removeStackFile, type StackFile, type StackProvider, writeStackFile } from './stack-file.js'
 
-const LOOPBACK = '127.0.0.1'
 /** How often we check whether npm, which started us, still runs. */
 const PARENT_POLL_MS = 1_000
 
@@ -201,11 +197,6 @@ async function startProvider(stack: Stack): Promise<StackSecrets> {
   const surroundings = { settings, paths, secrets, databases, environment }
   await migrate(stack, surroundings)
   await startServices(stack, surroundings)
-  await progress.step(
-    'consent page',
-    () => startConsentPage(stack, secrets),
-    () => settings.consentPageUrl
-  )
   signal.throwIfAborted()
   return secrets
 }
@@ -255,7 +246,8 @@ async function startServices(stack: Stack, surroundings: ServiceSurroundings): P
   const signIn = launch(issuer({ settings, paths, secrets: surroundings.secrets, holders }))
   const auth = launch(authServer(surroundings))
   const resource = launch(resourceServer(surroundings))
-  const { identityProviderUrl, resourceServerUrl } = settings
+  const pages = launch(web(surroundings))
+  const { identityProviderUrl, resourceServerUrl, holderPagesUrl } = settings
   await progress.step(
     'auth server',
     () => auth.ready(`${identityProviderUrl}/readyz`, signal),
@@ -271,30 +263,11 @@ async function startServices(stack: Stack, surroundings: ServiceSurroundings): P
     () => signIn.ready(`${settings.issuerUrl}/.well-known/openid-configuration`, signal),
     () => settings.issuerUrl
   )
-}
-
-async function startConsentPage({ settings, paths, undo }: Stack, secrets: StackSecrets): Promise<void> {
-  const app = createConsentPage({
-    identityProvider: createIdentityProvider({
-      api: settings.identityProviderUrl,
-      secret: secrets.identityProviderSecret
-    }),
-    authServer: settings.authServerUrl,
-    publicUrl: settings.consentPageUrl,
-    log: ({ message }) => {
-      const line = `${new Date().toISOString()} ${message}\n`
-      // A log that cannot be written must not end the stack.
-      appendFile(`${paths.logs}/consent-page.log`, line).catch(() => process.stderr.write(line))
-    }
-  })
-  const server = createServer(app)
-  server.listen(settings.ports.consentPage, LOOPBACK)
-  await once(server, 'listening')
-  undo.push(async () => {
-    server.close()
-    server.closeAllConnections()
-    await once(server, 'close')
-  })
+  await progress.step(
+    'pages',
+    () => pages.ready(`${holderPagesUrl}/readyz`, signal),
+    () => holderPagesUrl
+  )
 }
 
 async function seed<Name extends string>(
@@ -359,6 +332,7 @@ function addressesOf(
     otherClient: market,
     identityProvider: { api: settings.identityProviderUrl, secret: secrets.identityProviderSecret },
     signIn: signInOf({ settings, secrets, holders }),
+    web: { holder: settings.holderPagesUrl, console: settings.consoleUrl },
     peering: settings.peering
   }
 }
@@ -371,7 +345,7 @@ async function publish({ paths, undo }: Stack, file: StackFile): Promise<void> {
 function showSummary(
   { progress }: Stack,
   providers: readonly (Pick<SeededWallets<string>, 'walletAddresses' | 'accounts'> &
-    Pick<StackProvider, 'signIn'>)[]
+    Pick<StackProvider, 'signIn' | 'web'>)[]
 ): void {
   progress.say()
   progress.say(`${pc.green(pc.bold('Ready'))} ${pc.dim(`in ${progress.elapsed()}`)}`)
@@ -408,12 +382,13 @@ function showSummary(
 }
 
 /** For development, so that passwords may be shown. */
-function showSignIn(progress: Progress, providers: readonly Pick<StackProvider, 'signIn'>[]): void {
-  for (const { signIn } of providers) {
+function showSignIn(progress: Progress, providers: readonly Pick<StackProvider, 'signIn' | 'web'>[]): void {
+  for (const { signIn, web: pages } of providers) {
     progress.say()
-    progress.say(pc.bold('Sign in') + pc.dim(` at ${signIn.issuer}`))
+    progress.say(pc.bold('Sign in') + pc.dim(', with a click or a password'))
+    const placeOf = (username: string): string => (username === 'operator' ? pages.console : pages.holder)
     for (const { username, password } of Object.values(signIn.users))
-      progress.say(`  ${username.padEnd(8)} ${password}`)
+      progress.say(`  ${username.padEnd(8)} ${pc.cyan(placeOf(username))}  ${password}`)
   }
 }
 

@@ -17,6 +17,8 @@ const schema = z.object({
   /** Of the pages of account holders, and of the console, at the issuer. */
   webHolderSecret: z.string().min(16),
   webConsoleSecret: z.string().min(16),
+  /** With which the pages encrypt their cookies. */
+  webSessionKey: z.string().min(16),
   /** From which the passwords of people are derived. */
   passwordSeed: z.string().min(16)
 })

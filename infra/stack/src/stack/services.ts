@@ -1,8 +1,9 @@
 import { join } from 'node:path'
 import { authServerSchema } from '@open-payments-server/auth-server/config'
 import { resourceServerSchema } from '@open-payments-server/resource-server/config'
+import { webSchema } from '@open-payments-server/web/config'
 import type { Databases } from './databases.js'
-import { HOLDER_CLIENT } from './issuer.js'
+import { CONSOLE_CLIENT, HOLDER_CLIENT } from './issuer.js'
 import type { StackSecrets } from './secrets.js'
 import type { ServiceOptions } from './service-process.js'
 import { type Environment, ROOT, type StackPaths, type StackSettings } from './settings.js'
@@ -42,7 +43,7 @@ export function authServer({
       PUBLIC_URL: settings.authServerUrl,
       HTTP_HOST: LOOPBACK,
       HTTP_PORT: String(ports.authHttp),
-      CONSENT_PAGE_URL: settings.consentPageUrl,
+      CONSENT_PAGE_URL: `${settings.holderPagesUrl}/consent`,
       IDENTITY_PROVIDER_HOST: LOOPBACK,
       IDENTITY_PROVIDER_PORT: String(ports.identityProvider),
       IDENTITY_PROVIDER_SECRET: secrets.identityProviderSecret,
@@ -96,6 +97,44 @@ export function resourceServer({
       PROVIDER_KEYS: secrets.providerKeys,
       OWNERSHIP_KEYS: secrets.ownershipKeys,
       WEBHOOK_SECRET_KEY: secrets.resourceWebhookSecretKey,
+      SHUTDOWN_GRACE_SECONDS: GRACE_SECONDS
+    }
+  }
+}
+
+/** How the pages for people are run. */
+export function web({
+  settings,
+  paths,
+  secrets,
+  environment
+}: Omit<ServiceSurroundings, 'databases'>): ServiceOptions {
+  const { ports } = settings
+  return {
+    name: 'web',
+    script: join(ROOT, 'services', 'web', 'dist', 'main.js'),
+    logFile: join(paths.logs, 'web.log'),
+    environment: {
+      ...passedOn(environment, Object.keys(webSchema.shape)),
+      ENVIRONMENT: 'development',
+      PUBLIC_URL: settings.holderPagesUrl,
+      HTTP_HOST: LOOPBACK,
+      HTTP_PORT: String(ports.webHolder),
+      CONSOLE_URL: settings.consoleUrl,
+      CONSOLE_HOST: LOOPBACK,
+      CONSOLE_PORT: String(ports.webConsole),
+      ISSUER: settings.issuerUrl,
+      CLIENT_ID: HOLDER_CLIENT,
+      CLIENT_SECRET: secrets.webHolderSecret,
+      CONSOLE_CLIENT_ID: CONSOLE_CLIENT,
+      CONSOLE_CLIENT_SECRET: secrets.webConsoleSecret,
+      SESSION_KEY: secrets.webSessionKey,
+      AUTH_API_URL: settings.identityProviderUrl,
+      IDENTITY_PROVIDER_SECRET: secrets.identityProviderSecret,
+      RESOURCE_GRPC_TARGET: settings.resourceGrpcTarget,
+      AUTH_GRPC_TARGET: settings.authGrpcTarget,
+      METRICS_HOST: LOOPBACK,
+      METRICS_PORT: String(ports.webMetrics),
       SHUTDOWN_GRACE_SECONDS: GRACE_SECONDS
     }
   }

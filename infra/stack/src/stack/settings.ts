@@ -12,7 +12,7 @@ const ILP_ADDRESS_DEFAULT = 'test.wallet'
 export interface StackPorts {
   readonly authHttp: number
   readonly resourceHttp: number
-  readonly consentPage: number
+  readonly webMetrics: number
   readonly identityProvider: number
   readonly authGrpc: number
   readonly resourceGrpc: number
@@ -29,7 +29,7 @@ export interface StackPorts {
 export const PORT_PURPOSES: Readonly<Record<keyof StackPorts, string>> = {
   authHttp: 'the auth server',
   resourceHttp: 'the resource server',
-  consentPage: 'the consent page',
+  webMetrics: 'metrics of the pages',
   identityProvider: 'the identity-provider API',
   authGrpc: "the auth server's gRPC",
   resourceGrpc: "the resource server's gRPC",
@@ -69,7 +69,10 @@ export interface StackSettings {
   /** The auth server's grant endpoint, exactly as wallet addresses advertise it. */
   readonly authServerUrl: string
   readonly resourceServerUrl: string
-  readonly consentPageUrl: string
+  /** Origin of the pages of account holders. */
+  readonly holderPagesUrl: string
+  /** Origin of the console of operators. */
+  readonly consoleUrl: string
   readonly identityProviderUrl: string
   /** The OpenID issuer where people sign in: `iss` of its ID tokens. */
   readonly issuerUrl: string
@@ -131,7 +134,7 @@ export function readSettings(environment: Environment): StackSettings {
   const ports = {
     authHttp: base,
     resourceHttp: base + 1,
-    consentPage: base + 2,
+    webMetrics: base + 2,
     identityProvider: base + 3,
     authGrpc: base + 4,
     resourceGrpc: base + 5,
@@ -150,7 +153,8 @@ export function readSettings(environment: Environment): StackSettings {
     databases: readDatabases(environment),
     authServerUrl: `http://${at(ports.authHttp)}/`,
     resourceServerUrl: `http://${at(ports.resourceHttp)}`,
-    consentPageUrl: `http://${at(ports.consentPage)}/`,
+    holderPagesUrl: `http://${at(ports.webHolder)}`,
+    consoleUrl: `http://${at(ports.webConsole)}`,
     identityProviderUrl: `http://${at(ports.identityProvider)}`,
     issuerUrl: `http://${at(ports.issuer)}`,
     authGrpcTarget: at(ports.authGrpc),

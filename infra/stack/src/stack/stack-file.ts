@@ -22,6 +22,8 @@ const provider = z.object({
     issuer: z.url(),
     users: z.record(z.string(), z.object({ username: z.string(), password: z.string() }))
   }),
+  /** Origins of the pages of account holders, and of the console of operators. */
+  web: z.object({ holder: z.url(), console: z.url() }),
   peering: z.object({ ilpEndpoint: z.url(), ilpAddress: z.string() })
 })
 

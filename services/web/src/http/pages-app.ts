@@ -46,7 +46,11 @@ export function createPagesApp(options: {
     bodyBytesMax: BODY_BYTES_MAX,
     unexpectedCode: UNAVAILABLE_CODE,
     badRequestCode: BAD_REQUEST_CODE,
-    answerOf,
+    answerOf(error) {
+      const answer = answerOf(error)
+      if (answer !== undefined) options.logger.warn({ err: error }, 'a page could not be made now')
+      return answer
+    },
     errorPage(request, status) {
       if (request.accepts(['json', 'html']) !== 'html') return undefined
       return noticePage(frameOf(site, speechFor(site, request)), noticeOf(status))

@@ -7,7 +7,7 @@ import { RunningTestClock } from '@open-payments-server/testing'
 import { composeWeb, loadConfig } from '@open-payments-server/web'
 import type { Page } from 'playwright-core'
 
-export { startBrowser, type TestBrowser, withBrowser } from './chromium.js'
+export { startBrowser, type TestBrowser, withBrowser } from '@open-payments-server/testing/browser'
 
 /** Who operates, and their roles. */
 const OPERATORS = {

@@ -1,9 +1,36 @@
+import type { DevelopmentIssuerOptions } from '@open-payments-server/development-issuer'
 import type { Page } from 'playwright-core'
 
-/** Signs in on the page of the issuer, which takes any name and any password. */
+const PASSWORD = 'any'
+
+/** Whom the issuer knows, each by a name that is also the `sub`. Their full names have markup. */
+export const PEOPLE: DevelopmentIssuerOptions['people'] = [
+  'alice',
+  'bob',
+  'carol',
+  'mallory',
+  'operator'
+].map((username) => ({
+  username,
+  password: PASSWORD,
+  sub: username,
+  name: `${username} <b>Example</b>`,
+  ...(username === 'operator' ? { roles: ['viewer'] } : {})
+}))
+
+/** Signs in on the page of the issuer, which leads on. */
 export async function signIn(page: Page, name: string): Promise<void> {
-  await page.fill('input[name=login]', name)
-  await page.fill('input[name=password]', 'any')
+  await page.fill('input[name=username]', name)
+  await page.fill('input[name=password]', PASSWORD)
+  const issuer = new URL(page.url()).origin
   await page.click('button[type=submit]')
-  await page.waitForLoadState()
+  // Where somebody else was signed in, a page of the issuer goes on by itself.
+  await page.waitForURL(({ origin }) => origin !== issuer)
+}
+
+/** Does what leads to another address, and waits until that has loaded: a click ends before it has even begun to. */
+export async function leave(page: Page, act: () => Promise<void>): Promise<void> {
+  const before = page.url()
+  await act()
+  await page.waitForURL(({ href }) => href !== before)
 }

@@ -2,11 +2,13 @@ import { generateKeyPairSync, randomBytes, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { startSystem, type System } from '@open-payments-server/acceptance'
+import { startDevelopmentIssuer } from '@open-payments-server/development-issuer'
 import { findFreePorts } from '@open-payments-server/local-services'
 import { createLogger } from '@open-payments-server/runtime'
 import { RunningTestClock } from '@open-payments-server/testing'
 import { composeWeb, loadConfig, type RunningWeb } from '@open-payments-server/web'
-import { startTestIssuer } from './issuer.js'
+import { type Breakable, startBreakable } from './breakable.js'
+import { PEOPLE } from './people.js'
 
 /** Both services, the pages, an issuer, and a client's site. */
 export interface Setting {
@@ -18,6 +20,8 @@ export interface Setting {
   readonly console: string
   /** A page of the client where consent ends. */
   readonly callback: string
+  /** The consent API of the auth server, as the pages reach it. */
+  readonly authApi: Breakable
   /** Lines of the log of the pages. */
   readonly log: readonly string[]
   stop(): Promise<void>
@@ -33,10 +37,17 @@ export async function startSetting(settings: Readonly<Record<string, string>> = 
     string
   ]
   const secrets = [randomBytes(24).toString('hex'), randomBytes(24).toString('hex')] as const
-  const issuer = await startTestIssuer(issuerPort, [
-    { id: 'consent-page', secret: secrets[0], origin: pages },
-    { id: 'console', secret: secrets[1], origin: console }
-  ])
+  const clientOf = (clientId: string, clientSecret: string, origin: string) => ({
+    clientId,
+    clientSecret,
+    redirectUris: [`${origin}/signed-in`],
+    postLogoutRedirectUris: [`${origin}/signed-out`]
+  })
+  const issuer = await startDevelopmentIssuer({
+    port: issuerPort,
+    people: PEOPLE,
+    clients: [clientOf('consent-page', secrets[0], pages), clientOf('console', secrets[1], console)]
+  })
   const client = createServer((_request, response) =>
     response.end('<title>back</title><h1>back at the shop</h1>')
   )
@@ -53,7 +64,7 @@ export async function startSetting(settings: Readonly<Record<string, string>> = 
       CONSENT_SIGN_IN_AGE_MAX_SECONDS: '10',
       // The clock of the system is put forward, and that of the issuer is not.
       CONSENT_CLOCK_TOLERANCE_SECONDS: '60',
-      CONSENT_ISSUERS: `consent-page@${issuer.issuer}`,
+      CONSENT_ISSUERS: `consent-page@${issuer.url}`,
       OWNERSHIP_PUBLIC_KEYS: JSON.stringify({
         keys: [{ kid, alg: 'EdDSA', ...publicKey.export({ format: 'jwk' }) }]
       }),
@@ -62,6 +73,7 @@ export async function startSetting(settings: Readonly<Record<string, string>> = 
     },
     resource: { OWNERSHIP_KEYS: JSON.stringify({ keys: [{ kid, ...privateKey.export({ format: 'jwk' }) }] }) }
   })
+  const authApi = await startBreakable(system.identityProviderUrl())
   const log: string[] = []
   const config = loadConfig({
     ENVIRONMENT: 'development',
@@ -71,17 +83,16 @@ export async function startSetting(settings: Readonly<Record<string, string>> = 
     CONSOLE_HOST: 'localhost',
     CONSOLE_PORT: String(consolePort),
     CONSOLE_URL: console,
-    ISSUER: issuer.issuer,
+    ISSUER: issuer.url,
     CLIENT_ID: 'consent-page',
     CLIENT_SECRET: secrets[0],
     CONSOLE_CLIENT_ID: 'console',
     CONSOLE_CLIENT_SECRET: secrets[1],
     SESSION_KEY: randomBytes(24).toString('hex'),
-    AUTH_API_URL: system.identityProviderUrl(),
+    AUTH_API_URL: authApi.url,
     IDENTITY_PROVIDER_SECRET: system.identityProviderSecret,
     AUTH_GRPC_TARGET: `127.0.0.1:${String(system.runningAuthServers[0]?.grpcPort)}`,
     RESOURCE_GRPC_TARGET: `127.0.0.1:${String(system.runningResourceServers[0]?.grpcPort)}`,
-    AUTH_GRPC_TARGET: `127.0.0.1:${String(system.runningAuthServers[0]?.grpcPort)}`,
     PROVIDER_NAME: 'Example Wallet',
     ...settings
   })
@@ -89,11 +100,12 @@ export async function startSetting(settings: Readonly<Record<string, string>> = 
   const logger = createLogger({ service: 'web', level: 'info', destination })
   const web = await composeWeb(config, { logger, clock: system.clock })
   return {
-    ...{ system, web, issuer: issuer.issuer, pages, console, callback, log },
+    ...{ system, web, issuer: issuer.url, pages, console, callback, authApi, log },
     async stop() {
       await web.stop()
+      await authApi.stop()
       await system.stop()
-      await issuer.stop()
+      await issuer.close()
       client.close()
       client.closeAllConnections()
     }

@@ -14,7 +14,7 @@ export function createFrozenClients(client: auth.GrantOperatorServiceClient): Fr
       return await callUnary(
         client,
         'listFrozenClients',
-        { pageSize: PAGE_SIZE, pageToken },
+        { pageSize: PAGE_SIZE, pageToken, client: '' },
         { idempotent: true }
       )
     } catch (error) {
