@@ -60,6 +60,10 @@ const longRuns = {
     paths: ['infra/prove/images/test/images.long.test.ts'],
     environment: {}
   },
+  screenshots: {
+    paths: ['infra/prove/pages/test/screenshots.long.test.ts'],
+    environment: {}
+  },
   crash: {
     paths: ['infra/prove/faults/test/crash.test.ts', 'infra/prove/faults/test/crossing-crash.test.ts'],
     environment: { CRASH_TEST_ROUNDS: '20' }

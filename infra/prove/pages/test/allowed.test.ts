@@ -107,7 +107,7 @@ withBrowser('payments you allow', () => {
     await page.goto(setting.pages)
     expect(await title(page)).toBe('Payments you allow')
     expect(await text(page, 'li.in-force')).toMatch(
-      /In force[^]*may take up to 20\.00 USD a month[^]*15\.00 USD of 20\.00 USD spent[^]*Counts anew from 1 /
+      /In force[^]*Up to 20\.00 USD a month[^]*15\.00 USD of 20\.00 USD spent[^]*Counts anew from 1 /
     )
     await page.locator('li.in-force h3 a').first().click()
     await page.waitForLoadState()
@@ -125,13 +125,13 @@ withBrowser('payments you allow', () => {
     await press(page, 'Pause')
     expect(await title(page)).toBe('You paused this')
     expect(await allowed.pay(100)).toBe(403)
-    await follow(page, 'Back to this payment you allow')
+    await follow(page, 'See how it is now')
     expect(await text(page)).toContain('Nothing is paid until you resume it.')
 
     await press(page, 'Resume')
     expect(await title(page)).toBe('You resumed this')
     expect(await allowed.pay(100)).toBe(201)
-    await follow(page, 'Back to this payment you allow')
+    await follow(page, 'See how it is now')
 
     await follow(page, 'Lower')
     await page.fill('input[name=debit-0]', '5.00')
@@ -140,7 +140,7 @@ withBrowser('payments you allow', () => {
     expect(await text(page)).toMatch(/Before\s+at most 25\.00 USD a month[^]*Now\s+at most 5\.00 USD a month/)
     expect(await allowed.pay(301)).toBe(403)
     expect(await allowed.pay(300)).toBe(201)
-    await follow(page, 'Back to this payment you allow')
+    await follow(page, 'See how it is now')
 
     await follow(page, 'Stop')
     expect(await title(page)).toMatch(/^Stop payments by .+\?$/)
@@ -148,7 +148,7 @@ withBrowser('payments you allow', () => {
     await press(page, 'Stop it for good')
     expect(await title(page)).toBe('You stopped this')
     expect(await allowed.pay(1)).toBe(403)
-    await follow(page, 'Back to this payment you allow')
+    await follow(page, 'See how it is now')
     const history = await text(page, 'ol.history')
     expect(history).toMatch(/Stopped[^]*Lowered[^]*Resumed[^]*Paused/)
     expect(history).toContain('You, signed in as alice <b>Example</b>')
@@ -161,6 +161,7 @@ withBrowser('payments you allow', () => {
   it('are stopped before the answer is there, and repeating the form has no further effect', async () => {
     const allowed = await shop.allow()
     const fields = await formOf(allowed, 'stop')
+    const pause = await formOf(allowed, 'pause')
     const [answer, paid] = await Promise.all([
       post(`${allowed.path}/stop`, fields).then(async ({ status, headers }) => ({
         status,
@@ -176,8 +177,10 @@ withBrowser('payments you allow', () => {
     })
     for (const status of paid) expect([201, 403]).toContain(status)
     const again = await post(`${allowed.path}/stop`, fields)
-    expect(again.status).toBe(409)
-    expect(await again.text()).toContain('It has ended meanwhile')
+    expect([again.status, again.headers.get('location')]).toEqual([303, answer.location])
+    const late = await post(`${allowed.path}/pause`, pause)
+    expect(late.status).toBe(409)
+    expect(await late.text()).toContain('It has ended meanwhile.')
     expect(await setting.system.audit()).toEqual([])
   })
 
@@ -334,28 +337,25 @@ withBrowser('payments you allow', () => {
     expect(await allowed.pay(1)).toBe(403)
   })
 
-  it('have pages without violations, on a phone of 320 pixels and in forced colours too', async () => {
+  it.each([
+    ['on a phone of 320 pixels', 320, 'none'],
+    ['in forced colours', 1280, 'active']
+  ] as const)('have pages without violations %s', async (_how, width, forcedColors) => {
     const allowed = await shop.allow({ ...MONTHLY, debitAmount: usd('18446744073709551615') })
     expect(await allowed.pay(100)).toBe(201)
     await post(`${allowed.path}/pause`, await formOf(allowed, 'pause'))
-    const page = await open('/')
-    await page.goto(`${setting.pages}${allowed.path}`)
+    const page = await open(allowed.path)
+    await page.setViewportSize({ width, height: 700 })
+    await page.emulateMedia({ forcedColors })
     const receipt = (await page.locator('ol.history a').first().getAttribute('href')) ?? ''
-    const paths = ['/', '/ended', allowed.path, `${allowed.path}/lower`, `${allowed.path}/stop`]
-    for (const path of [...paths, `${allowed.path}/receipt`, receipt]) {
-      for (const [width, forcedColors] of [
-        [320, 'none'],
-        [1280, 'active']
-      ] as const) {
-        await page.setViewportSize({ width, height: 700 })
-        await page.emulateMedia({ forcedColors })
-        await page.goto(`${setting.pages}${path}`)
-        expect([path, await findViolations(page)]).toEqual([path, []])
-        const overflow = await page.evaluate(
-          'document.documentElement.scrollWidth - document.documentElement.clientWidth'
-        )
-        expect([path, width, overflow]).toEqual([path, width, 0])
-      }
+    const below = ['', '/lower', '/stop', '/receipt'].map((end) => `${allowed.path}${end}`)
+    for (const path of ['/', '/ended', ...below, receipt]) {
+      await page.goto(`${setting.pages}${path}`)
+      expect([path, await findViolations(page)]).toEqual([path, []])
+      const overflow = await page.evaluate(
+        'document.documentElement.scrollWidth - document.documentElement.clientWidth'
+      )
+      expect([path, overflow]).toEqual([path, 0])
     }
   })
 

@@ -37,9 +37,7 @@ export function consentPage(frame: Frame, view: ConsentView): string {
       {view.isLess && <p class="quiet">{messages.consent.isLess}</p>}
       <Warning texts={words.warnings} />
       <Facts facts={words.facts} />
-      <p class="quiet">
-        {messages.consent.check} {messages.consent.later}
-      </p>
+      <p class="quiet">{messages.consent.check}</p>
       <form method="post" action="/consent" class="actions">
         <Hidden fields={hidden} />
         {problem === undefined && (
@@ -51,6 +49,7 @@ export function consentPage(frame: Frame, view: ConsentView): string {
           {messages.consent.decline}
         </button>
       </form>
+      <p class="quiet small later">{messages.consent.later}</p>
       <Less frame={frame} view={view} />
     </>
   )

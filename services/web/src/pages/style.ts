@@ -89,7 +89,8 @@ progress::-webkit-progress-bar { background: var(--line); }
 progress::-webkit-progress-value { background: var(--brand); }
 progress::-moz-progress-bar { background: var(--brand); }
 section.acts { border-top: 0; margin-top: .75rem; padding-top: 0; }
-.act-row { display: grid; grid-template-columns: repeat(auto-fit, minmax(8rem, 1fr)); gap: .5rem; }
+.act-row { display: grid; grid-template-columns: repeat(auto-fit, minmax(6rem, 1fr)); gap: .5rem; }
+.act-row button, .act-row .button { padding-left: .3rem; padding-right: .3rem; }
 .payments li, .history li { padding: .65rem 0; border-top: 1px solid var(--line); }
 .payments li:first-child, .history li:first-child { border-top: 0; padding-top: 0; }
 .payments p, .history p { margin: .1rem 0 0; }
@@ -103,6 +104,8 @@ ins { text-decoration: none; font-weight: 600; }
 .downloads li { display: flex; justify-content: space-between; gap: 1rem; padding: .3rem 0; font-size: .9rem; color: var(--quiet); }
 .files { flex: none; }
 .files a { display: inline-block; padding: .15rem .25rem; min-height: 1.5rem; }
+.actions + p, .later, details form + p { margin-top: 1rem; }
+.entry-headline { font-weight: 600; }
 .means { padding-left: 1.2rem; margin: .75rem 0; }
 .means li { margin: .35rem 0; }
 fieldset { margin: 1rem 0 0; padding: .25rem 1rem 1rem; border: 1px solid var(--line); border-radius: .6rem; }

@@ -24,6 +24,15 @@ export const allowedDe: AllowedMessages = {
     know: (client) => `${client} weiß, dass diese Wallet Ihnen gehört`,
     see: (client) => `${client} darf Ihre Wallet nutzen, ohne daraus zu zahlen`
   },
+  was: (client, summary) => `${client}: ${summary}`,
+  summary: {
+    pay: (amount, payee) => `${amount} an ${payee}`,
+    payAnything: (payee) => `Was verlangt wird, an ${payee}`,
+    take: (amount) => `Bis zu ${amount}`,
+    takeAnything: 'Beliebige Beträge',
+    know: 'Weiß, dass diese Wallet Ihnen gehört',
+    see: 'Nutzt Ihre Wallet, ohne daraus zu zahlen'
+  },
   keyClient: (key) => `eine Anwendung mit dem Schlüssel ${key}`,
   spent: (spent, most) => `${spent} von ${most} ausgegeben`,
   spentOf: (spent) => `${spent} ausgegeben`,
@@ -144,7 +153,7 @@ export const allowedDe: AllowedMessages = {
     agreedTitle: 'Was Sie vereinbart haben',
     agreedIntro: 'Das haben Sie erlaubt, als Sie gefragt wurden.',
     howToStop: (place) => `Sie können es jederzeit ansehen, anhalten, senken und beenden: ${place}`,
-    back: 'Zurück zu dieser Zahlung, die Sie erlauben'
+    back: 'Sehen, wie es jetzt ist'
   },
   meanwhile: {
     changed:

@@ -24,6 +24,15 @@ export const allowedEn: AllowedMessages = {
     know: (client) => `${client} knows that this wallet is yours`,
     see: (client) => `${client} may use your wallet without paying from it`
   },
+  was: (client, summary) => `${client}: ${summary}`,
+  summary: {
+    pay: (amount, payee) => `${amount} to ${payee}`,
+    payAnything: (payee) => `Whatever is asked, to ${payee}`,
+    take: (amount) => `Up to ${amount}`,
+    takeAnything: 'Any amount',
+    know: 'Knows that this wallet is yours',
+    see: 'Uses your wallet without paying from it'
+  },
   keyClient: (key) => `a client with the key ${key}`,
   spent: (spent, most) => `${spent} of ${most} spent`,
   spentOf: (spent) => `${spent} spent`,
@@ -142,7 +151,7 @@ export const allowedEn: AllowedMessages = {
     agreedTitle: 'What you agreed to',
     agreedIntro: 'This is what you allowed when you were asked.',
     howToStop: (place) => `You can see, pause, lower and stop it at any time: ${place}`,
-    back: 'Back to this payment you allow'
+    back: 'See how it is now'
   },
   meanwhile: {
     changed: 'It has changed since you opened that page. Nothing was done. This is what is true now.',

@@ -30,6 +30,17 @@ export interface AllowedMessages {
     readonly know: (client: string) => string
     readonly see: (client: string) => string
   }
+  /** What one that has ended allowed, by its summary. */
+  readonly was: (client: string, summary: string) => string
+  /** The same in a list, below the client. */
+  readonly summary: {
+    readonly pay: (amount: string, payee: string) => string
+    readonly payAnything: (payee: string) => string
+    readonly take: (amount: string) => string
+    readonly takeAnything: string
+    readonly know: string
+    readonly see: string
+  }
   /** A client that is known only by its key. */
   readonly keyClient: (key: string) => string
   readonly spent: (spent: string, most: string) => string

@@ -31,6 +31,8 @@ export interface AllowedWords {
   /** What it calls itself; undefined when it does not say. */
   readonly claimed: string | undefined
   readonly headline: string
+  /** The same below the client. */
+  readonly summary: string
   readonly spending: readonly Spending[]
   /** Pause and end. */
   readonly remarks: readonly string[]
@@ -49,11 +51,13 @@ export function describeAllowed(
   const client = clientOf(grant, speech)
   const claimed = presentableName(grant.clientName)
   const { state, endsAtMs, pausedAtMs, lastUsedAtMs } = grant
+  const summary = summaryOf(grant, receivers, speech)
   const end = endsAtMs === undefined ? [] : [endRemark(state, endsAtMs, speech)]
   return {
     client,
     claimed: claimed === '' ? undefined : claimed,
-    headline: headlineOf(grant, client, receivers, speech),
+    headline: state === 'ended' ? words.was(client, summary) : headlineOf(grant, client, receivers, speech),
+    summary,
     spending: grant.items
       .filter(({ item }) => isPaying(item))
       .map((item) => spendingOf(grant, item, speech, nowMs)),
@@ -103,6 +107,17 @@ function itemHeadline(
     return amount === undefined ? headline.takeAnything(client) : headline.take(client, amount)
   const payee = payeeName(receiver, receivers, speech)
   return amount === undefined ? headline.payAnything(client, payee) : headline.pay(client, amount, payee)
+}
+
+function summaryOf({ items }: AllowedGrant, receivers: DescribedReceivers, speech: Speech): string {
+  const { summary } = speech.messages.allowed
+  const first = items.map(({ item }) => item).find(isPaying)
+  if (first === undefined) return items.length === 0 ? summary.know : summary.see
+  const { receiver } = first.limits ?? {}
+  const amount = limitWords(first, speech)
+  if (receiver === undefined) return amount === undefined ? summary.takeAnything : summary.take(amount)
+  const payee = payeeName(receiver, receivers, speech)
+  return amount === undefined ? summary.payAnything(payee) : summary.pay(amount, payee)
 }
 
 function spendingOf(

@@ -116,7 +116,7 @@ function Entries({
             </p>
           )}
           <p class="entry-headline">
-            <bdi>{words.headline}</bdi>
+            <bdi>{words.summary}</bdi>
           </p>
           <SpendingBars spending={words.spending} label={speech.messages.allowed.facts.spent} />
           <p class="quiet small">

@@ -1,0 +1,128 @@
+import { createReceiver, outgoingAccess, type System } from '@open-payments-server/acceptance'
+import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import type { Page } from 'playwright-core'
+import { findViolations } from './support/accessibility.js'
+import { startBrowser, type TestBrowser, withBrowser } from './support/chromium.js'
+import { signIn } from './support/people.js'
+import { type Setting, startSetting } from './support/setting.js'
+import { openShop, setHolder, type Shop, usd } from './support/shop.js'
+
+withBrowser('how consent ends', () => {
+  let setting: Setting
+  let system: System
+  let browser: TestBrowser
+  let shop: Shop
+
+  beforeAll(async () => {
+    setting = await startSetting()
+    ;({ system } = setting)
+    await setHolder(setting, 'alice')
+    browser = await startBrowser()
+    shop = await openShop(setting, browser.context)
+    const page = await open(setting.pages)
+    await signIn(page, 'alice')
+  })
+  afterAll(async () => {
+    await browser.close()
+    await setting.stop()
+  })
+
+  const open = async (url: string): Promise<Page> => {
+    const page = await browser.context.newPage()
+    await page.goto(url)
+    return page
+  }
+  const title = async (page: Page): Promise<string> =>
+    ((await page.textContent('h1')) ?? '').replaceAll('\u00a0', ' ')
+  const text = async (page: Page): Promise<string> =>
+    (await page.locator('main').innerText()).replaceAll('\u00a0', ' ')
+  const press = async (page: Page, value: string): Promise<void> => {
+    await page.click(`button[value=${value}]`)
+    await page.waitForLoadState()
+  }
+  /** Asks without a page of the client where the browser ends. */
+  const askWithoutFinish = async (): Promise<string> => {
+    const answer = await system.shop.request('POST', system.authServerUrl, {
+      body: {
+        client: system.shop.walletAddress,
+        access_token: { access: [outgoingAccess(system, { debitAmount: usd('1200') })] },
+        interact: { start: ['redirect'] }
+      }
+    })
+    return answer.textAt('interact.redirect')
+  }
+
+  it('here, in different words for yes and no, where the client has no page for it', async () => {
+    const allowed = await open(await askWithoutFinish())
+    await press(allowed, 'allow')
+    expect(await title(allowed)).toBe('You allowed this')
+    expect(await text(allowed)).toMatch(/take up to 12\.00 USD[^]*You can close this page\./)
+    expect(await findViolations(allowed)).toEqual([])
+    await allowed.getByRole('link', { name: 'See, pause, lower or stop it' }).click()
+    await allowed.waitForLoadState()
+    expect(await title(allowed)).toMatch(/ may take up to 12\.00 USD$/)
+    await allowed.getByRole('link', { name: 'Receipt' }).click()
+    await allowed.waitForLoadState()
+    expect(await title(allowed)).toBe('What you agreed to')
+    expect(await text(allowed)).toMatch(/at most 12\.00 USD, fees included[^]*Reference/)
+
+    const declined = await open(await askWithoutFinish())
+    await press(declined, 'decline')
+    expect(await title(declined)).toBe('You declined this')
+    expect(await text(declined)).toContain('Nothing was agreed to, and nothing is paid.')
+    expect(await findViolations(declined)).toEqual([])
+  })
+
+  it('with a way back to the client from a request that was decided, or has expired', async () => {
+    const { redirect } = await shop.ask()
+    const page = await open(redirect)
+    const consent = page.url()
+    await press(page, 'allow')
+    const [back] = page.url().split('&')
+    await page.goto(consent)
+    expect(await title(page)).toBe('You allowed this')
+    await page.locator('main a.primary').click()
+    await page.waitForLoadState()
+    expect(page.url().startsWith(String(back))).toBe(true)
+
+    const late = await open((await shop.ask()).redirect)
+    const url = late.url()
+    system.clock.advanceSeconds(601)
+    await late.goto(url)
+    expect(await title(late)).toBe('This request has expired')
+    expect(await findViolations(late)).toEqual([])
+    await late.locator('main a.primary').click()
+    await late.waitForLoadState()
+    expect(new URL(late.url()).searchParams.get('result')).toBe('grant_invalid')
+  })
+
+  it('on a last day that was chosen, after which nothing is paid', async () => {
+    const { redirect, collect } = await shop.ask({ debitAmount: usd('900') })
+    const page = await open(redirect)
+    await page.click('summary')
+    await page.fill('input[name=end-0]', '2019-01-01')
+    await page.locator('details button').click()
+    await page.waitForLoadState()
+    expect(await text(page)).toContain('The last day must be in the future')
+    const days = (count: number): string =>
+      new Date(system.clock.now() + count * 86_400_000).toISOString().slice(0, 10)
+    await page.fill('input[name=end-0]', days(2))
+    await page.locator('details button').click()
+    await page.waitForLoadState()
+    expect(await text(page)).toContain('This is less than was asked for.')
+    await press(page, 'allow')
+    const allowed = await collect(new URL(page.url()).searchParams.get('interact_ref') ?? '')
+    expect(await allowed.pay(100)).toBe(201)
+  })
+
+  it('with a payee who is named by the provider', async () => {
+    const { url: receiver } = await createReceiver(system, system.shop, { incoming: 1000n })
+    const page = await open((await shop.ask({ debitAmount: usd('1000'), receiver })).redirect)
+    expect(await title(page)).toBe('Pay 10.00 USD to bob')
+    expect(await text(page)).toMatch(/To\s+localhost:\d+\/bob\s+bob/)
+    expect(await page.locator('.warning').count()).toBe(0)
+    await page.setViewportSize({ width: 390, height: 844 })
+    const button = await page.locator('button[value=allow]').boundingBox()
+    expect((button?.y ?? Infinity) + (button?.height ?? 0)).toBeLessThanOrEqual(844)
+  })
+})
