@@ -22,7 +22,7 @@ export async function createConsoleRoutes(
   site: Site
 ): Promise<Route[]> {
   const { config, lifecycle, logger } = context
-  const { operateAs, close } = connectOperated({
+  const connection = connectOperated({
     'auth-server': {
       target: config.AUTH_GRPC_TARGET,
       deadlineMs: config.AUTH_GRPC_DEADLINE_MS,
@@ -39,13 +39,13 @@ export async function createConsoleRoutes(
   lifecycle.add({
     name: 'connections of the console',
     stop: () => {
-      close()
+      connection.close()
       return Promise.resolve()
     }
   })
   return [
     ...assetRoutes(`${styleOf(site.brand)}${consoleStyle}`, logo),
-    ...consoleRoutes({ site, operateAs, logger }),
+    ...consoleRoutes({ site, logger, operateAs: (idToken) => connection.operateAs(idToken) }),
     ...signInRoutes(site, undefined)
   ]
 }

@@ -23,7 +23,7 @@ export const SERVICES = ['resource-server', 'auth-server'] as const satisfies re
 
 /**
  * What the services let an operator do. Each call carries the operator's ID token: the services decide, and record who it was. Every
- * call throws {@link OperationRefused}, {@link TokenRefused} or `ServiceAway`.
+ * call throws {@link OperationRefused}, {@link OperationProposed}, {@link TokenRefused} or `ServiceAway`.
  */
 export interface Operated {
   wallets<Name extends UnaryMethodName<Wallets>>(
@@ -81,4 +81,21 @@ export class OperationRefused extends Error {
 /** A service does not take the ID token. */
 export class TokenRefused extends Error {
   override readonly name = 'TokenRefused'
+}
+
+/** An act is not done yet: it awaits a second person. */
+export class OperationProposed extends Error {
+  override readonly name = 'OperationProposed'
+
+  /**
+   * @param service that keeps the proposal
+   * @param proposalId its id (UUID)
+   */
+  constructor(
+    readonly service: ServiceName,
+    readonly proposalId: string,
+    options?: ErrorOptions
+  ) {
+    super('it awaits a second person', options)
+  }
 }

@@ -15,6 +15,7 @@ import { ServiceAway } from '../domain/grant.js'
 import {
   type OperateAs,
   type OperatedCall,
+  OperationProposed,
   OperationRefused,
   type ServiceName,
   TokenRefused
@@ -84,11 +85,11 @@ export function connectOperated(targets: Readonly<Record<ServiceName, OperatedTa
       })
       return {
         wallets: (method, request, call) =>
-          answered('the resource server', callUnary(wallets, method, request, options(call))),
+          answered('resource-server', callUnary(wallets, method, request, options(call))),
         peers: (method, request, call) =>
-          answered('the resource server', callUnary(peers, method, request, options(call))),
+          answered('resource-server', callUnary(peers, method, request, options(call))),
         grants: (method, request, call) =>
-          answered('the auth server', callUnary(grants, method, request, options(call))),
+          answered('auth-server', callUnary(grants, method, request, options(call))),
         events: (service, method, request, call) =>
           answered(service, callUnary(told[service], method, request, options(call))),
         webhooks: (service, method, request, call) =>
@@ -104,15 +105,31 @@ export function connectOperated(targets: Readonly<Record<ServiceName, OperatedTa
   }
 }
 
+/** Key of the trailing metadata that names the proposal which a refused call made. */
+const REFERENCE_KEY = 'error-reference'
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
 /** The answer of a call, whose errors become those of this service. */
-async function answered<Answer>(service: string, answering: Promise<Answer>): Promise<Answer> {
+async function answered<Answer>(service: ServiceName, answering: Promise<Answer>): Promise<Answer> {
   try {
     return await answering
   } catch (error) {
     if (!(error instanceof RpcError)) throw error
-    if (error.code === status.UNAUTHENTICATED) throw new TokenRefused(error.message, { cause: error })
+    const options = { cause: error }
+    if (error.code === status.UNAUTHENTICATED) throw new TokenRefused(error.message, options)
+    const proposalId = proposalOf(error)
+    if (proposalId !== undefined) throw new OperationProposed(service, proposalId, options)
     const because = REFUSALS[error.code]
-    if (because !== undefined) throw new OperationRefused(because, error.message, { cause: error })
-    throw new ServiceAway(service, { cause: error })
+    if (because !== undefined) throw new OperationRefused(because, error.message, options)
+    throw new ServiceAway(`the ${service}`, options)
   }
+}
+
+/** The id of the proposal that a call made instead of being done. */
+function proposalOf({ code, cause }: RpcError): string | undefined {
+  if (code !== status.FAILED_PRECONDITION) return undefined
+  if (typeof cause !== 'object' || cause === null || !('metadata' in cause)) return undefined
+  const { metadata } = cause
+  const [reference] = metadata instanceof Metadata ? metadata.get(REFERENCE_KEY) : []
+  return typeof reference === 'string' && UUID.test(reference) ? reference : undefined
 }

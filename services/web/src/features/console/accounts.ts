@@ -1,7 +1,8 @@
 import { wallet } from '@open-payments-server/proto'
 import type { Block, Cell, Fact } from '../../pages/console/blocks.js'
 import { OperationRefused } from '../operated.js'
-import { entryTable, PAGE_SIZE, paymentTable } from './payments.js'
+import { PAGE_SIZE, paymentTable } from './payments.js'
+import { entryTable } from './tables.js'
 import { kindOf, NONE, pathTo } from './show.js'
 import type { Reply, Visit } from './visit.js'
 
@@ -187,7 +188,7 @@ export function walletAddressFacts(visit: Visit, found: wallet.WalletAddress): F
 
 /** `/wallet-address?url=`: one, with its keys and newest payments. */
 export async function showWalletAddress(visit: Visit): Promise<Reply> {
-  const { t, show, operated, query } = visit
+  const { t, operated, query } = visit
   const url = query.get('url') ?? ''
   const found = url === '' ? undefined : await findWalletAddress(visit, url)
   if (found === undefined) throw new OperationRefused('not-found', t('noSuchWalletAddress', url))

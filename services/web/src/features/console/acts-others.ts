@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { auth, events, type operators, wallet } from '@open-payments-server/proto'
+import { events, type operators, wallet } from '@open-payments-server/proto'
 import type { Fact } from '../../pages/console/blocks.js'
 import { type OperatedCall, OperationRefused } from '../operated.js'
 import { type Act, reasonField, reasonOf } from './act.js'
@@ -24,7 +24,7 @@ export const endGrant: Act = {
   },
   async perform(visit, grantId) {
     const { grant } = await visit.operated.grants('revokeGrant', { grantId })
-    const state = grantState(grant?.state ?? auth.GrantState.GRANT_STATE_UNSPECIFIED)
+    const state = grantState(grant?.state)
     return { now: [{ label: visit.t('state'), value: visit.show.state(state) }], back: `/grants/${grantId}` }
   }
 }

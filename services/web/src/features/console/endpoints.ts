@@ -1,7 +1,8 @@
 import { events } from '@open-payments-server/proto'
 import type { Cell, Fact } from '../../pages/console/blocks.js'
 import { OperationRefused, SERVICES, type ServiceName } from '../operated.js'
-import { attemptCell, PAGE_SIZE } from './payments.js'
+import { PAGE_SIZE } from './payments.js'
+import { attemptCell } from './tables.js'
 import { NONE, pathTo } from './show.js'
 import type { Reply, Visit } from './visit.js'
 

@@ -2,23 +2,41 @@ import { auth, wallet } from '@open-payments-server/proto'
 import type { Block, Fact } from '../../pages/console/blocks.js'
 import type { ConsoleWord } from '../../words/console/words.js'
 import { OperationRefused } from '../operated.js'
-import { deliveryTable, eventTable, PAGE_SIZE, paymentTable, readEvents } from './payments.js'
+import { PAGE_SIZE, paymentTable } from './payments.js'
+import { deliveryTable, eventTable, readEvents } from './tables.js'
 import { nameOf, NONE, pathTo } from './show.js'
 import type { Reply, Visit } from './visit.js'
 
+const {
+  GRANT_STATE_PENDING,
+  GRANT_STATE_APPROVED,
+  GRANT_STATE_ISSUED,
+  GRANT_STATE_REJECTED,
+  GRANT_STATE_REVOKED
+} = auth.GrantState
+const GRANT_STATES = [
+  ...[GRANT_STATE_PENDING, GRANT_STATE_APPROVED, GRANT_STATE_ISSUED],
+  ...[GRANT_STATE_REJECTED, GRANT_STATE_REVOKED]
+]
+
 const STATES = {
-  [auth.GrantState.GRANT_STATE_PENDING]: 'pending',
-  [auth.GrantState.GRANT_STATE_APPROVED]: 'approved',
-  [auth.GrantState.GRANT_STATE_ISSUED]: 'issued',
-  [auth.GrantState.GRANT_STATE_REJECTED]: 'rejected',
-  [auth.GrantState.GRANT_STATE_REVOKED]: 'revoked'
+  [GRANT_STATE_PENDING]: 'pending',
+  [GRANT_STATE_APPROVED]: 'approved',
+  [GRANT_STATE_ISSUED]: 'issued',
+  [GRANT_STATE_REJECTED]: 'rejected',
+  [GRANT_STATE_REVOKED]: 'revoked'
 } as const
 
 type StateName = (typeof STATES)[keyof typeof STATES]
 
+/** The state with a name; unspecified for another text. */
+function stateOf(name: string): auth.GrantState {
+  return GRANT_STATES.find((state) => grantState(state) === name) ?? auth.GrantState.GRANT_STATE_UNSPECIFIED
+}
+
 /** The name of a state of a grant. */
-export function grantState(state: auth.GrantState): string {
-  return (STATES as Readonly<Record<number, string>>)[state] ?? 'pending'
+export function grantState(state: auth.GrantState | undefined): string {
+  return state === undefined ? 'pending' : ((STATES as Readonly<Record<number, string>>)[state] ?? 'pending')
 }
 
 /** What an access item allows, in a line. */
@@ -36,11 +54,10 @@ function allows({ show, t }: Visit, { type, actions, limits }: auth.AccessItem):
 export async function listGrants(visit: Visit): Promise<Reply> {
   const { t, operated, query } = visit
   const valueOf = (name: string): string => (query.get(name) ?? '').trim()
-  const state = Object.entries(STATES).find(([, name]) => name === valueOf('state'))?.[0]
   const page = await operated.grants('listGrants', {
     identifier: valueOf('wallet'),
     clientWalletAddress: valueOf('client'),
-    state: state === undefined ? auth.GrantState.GRANT_STATE_UNSPECIFIED : Number(state),
+    state: stateOf(valueOf('state')),
     pageSize: PAGE_SIZE,
     pageToken: query.get('after') ?? ''
   })
@@ -118,7 +135,7 @@ function grantTable(visit: Visit, grants: readonly auth.Grant[], next?: string):
 export function grantFacts({ t, show }: Visit, found: auth.GetGrantResponse): Fact[] {
   const { grant, consentedBy, pauseTime, endTime } = found
   return [
-    { label: t('state'), value: show.state(grantState(grant?.state ?? 0)) },
+    { label: t('state'), value: show.state(grantState(grant?.state)) },
     ...(pauseTime === undefined
       ? []
       : [{ label: t('pausedSince'), value: { ...show.instant(pauseTime), tone: 'waiting' as const } }]),
@@ -156,7 +173,7 @@ export async function showGrant(visit: Visit): Promise<Reply> {
     readEvents(operated, 'auth-server', grantId)
   ])
   const payments = await paymentsUnder(visit, found)
-  const isOver = ['rejected', 'revoked'].includes(grantState(found.grant?.state ?? 0))
+  const isOver = ['rejected', 'revoked'].includes(grantState(found.grant?.state))
   return {
     title: t('grant'),
     section: 'grants',

@@ -1,6 +1,6 @@
 import { type events, operators } from '@open-payments-server/proto'
 import { z } from 'zod'
-import type { Block, Fact } from '../../pages/console/blocks.js'
+import type { Block, Cell, Fact } from '../../pages/console/blocks.js'
 import { OperationRefused, SERVICES, type ServiceName } from '../operated.js'
 import { serviceOf } from './endpoints.js'
 import { PAGE_SIZE } from './payments.js'
@@ -93,7 +93,7 @@ function methodText(method: string): string {
 
 /** `/actions`: what operators did in a service, newest first. */
 export async function listActions(visit: Visit): Promise<Reply> {
-  const { t, show, operated, query } = visit
+  const { t, operated, query } = visit
   const service = serviceOf(query.get('service') ?? SERVICES[0])
   const valueOf = (name: string): string => (query.get(name) ?? '').trim()
   const span = readSpan(valueOf('day'))
@@ -146,22 +146,26 @@ export async function listActions(visit: Visit): Promise<Reply> {
           { label: t('after') },
           { label: t('reason') }
         ],
-        rows: page.actions.map((action) => [
-          show.instant(action.actTime),
-          {
-            text: operatorText(action.operator),
-            remark: action.approvedBy === undefined ? '' : t('secondPerson', operatorText(action.approvedBy))
-          },
-          methodText(action.method),
-          { text: action.subject === '' ? NONE : action.subject, remark: action.subjectKind },
-          { text: t(OUTCOMES[action.outcome] ?? 'outcome.open'), remark: action.problem },
-          brief(action.before),
-          brief(action.after),
-          action.reason === '' ? NONE : action.reason
-        ])
+        rows: page.actions.map((action) => actionRow(visit, action))
       }
     ]
   }
+}
+
+function actionRow({ t, show }: Visit, action: operators.OperatorAction): (string | Cell)[] {
+  return [
+    show.instant(action.actTime),
+    {
+      text: operatorText(action.operator),
+      remark: action.approvedBy === undefined ? '' : t('secondPerson', operatorText(action.approvedBy))
+    },
+    methodText(action.method),
+    { text: action.subject === '' ? NONE : action.subject, remark: action.subjectKind },
+    { text: t(OUTCOMES[action.outcome] ?? 'outcome.open'), remark: action.problem },
+    brief(action.before),
+    brief(action.after),
+    action.reason === '' ? NONE : action.reason
+  ]
 }
 
 /** Longest text of a state that a table shows, in characters. */

@@ -1,4 +1,4 @@
-import { events, wallet } from '@open-payments-server/proto'
+import { events, type wallet } from '@open-payments-server/proto'
 import type { Block } from '../../pages/console/blocks.js'
 import { OperationRefused, SERVICES } from '../operated.js'
 import { findAccount, findWalletAddress } from './accounts.js'

@@ -96,7 +96,10 @@ export async function showPeer(visit: Visit): Promise<Reply> {
   ])
   if (peer === undefined) throw new OperationRefused('not-found', name)
   const money = (value: string): string => show.money(value, peer.asset)
-  const mayAct = visit.may('operator')
+  const next =
+    entries.nextPageToken === ''
+      ? undefined
+      : pathTo(`/peers/${encodeURIComponent(name)}`, { date, after: entries.nextPageToken })
   return {
     title: name,
     section: 'peers',
@@ -115,36 +118,11 @@ export async function showPeer(visit: Visit): Promise<Reply> {
       { kind: 'meters', title: t('liquidity'), meters: [liquidityOf(visit, peer)] },
       {
         kind: 'acts',
-        acts: mayAct
+        acts: visit.may('operator')
           ? [{ label: t('act.settle-peer'), href: pathTo('/act/settle-peer', { subject: name }) }]
           : []
       },
-      {
-        kind: 'table',
-        title: t('unknownPackets'),
-        empty: t('noUnknownPackets'),
-        columns: [
-          { label: t('sentAt') },
-          { label: t('amount'), isNumber: true },
-          { label: t('payment') },
-          { label: t('condition') },
-          ...(mayAct ? [{ label: t('whatYouCanDo') }] : [])
-        ],
-        rows: unknown.packets.map((packet) => [
-          show.instant(packet.sendTime),
-          money(packet.value),
-          show.payment(packet.payment.split('/').at(-1) ?? ''),
-          { text: packet.condition, isCode: true },
-          ...(mayAct
-            ? [
-                {
-                  text: t('act.decide-packet'),
-                  href: pathTo('/act/decide-packet', { subject: `${name} ${packet.condition}` })
-                }
-              ]
-            : [])
-        ])
-      },
+      unknownTable(visit, peer, unknown.packets),
       {
         kind: 'filter',
         label: t('statement'),
@@ -162,30 +140,69 @@ export async function showPeer(visit: Visit): Promise<Reply> {
           { label: t('weOwedAfter'), value: money(statement.closingPayableValue) }
         ]
       },
-      {
-        kind: 'table',
-        title: t('entries'),
-        empty: t('noEntries'),
-        next:
-          entries.nextPageToken === ''
-            ? undefined
-            : pathTo(`/peers/${encodeURIComponent(name)}`, { date, after: entries.nextPageToken }),
-        columns: [
-          { label: t('at') },
-          { label: t('kind') },
-          { label: t('amount'), isNumber: true },
-          { label: t('reference') },
-          { label: t('payment') }
-        ],
-        rows: entries.entries.map((entry) => [
-          show.instant(entry.bookingTime),
-          t(ENTRY_KINDS[entry.kind] ?? 'peer.received'),
-          money(entry.value),
-          { text: entry.identifier, isCode: true },
-          entry.payment === '' ? NONE : show.payment(entry.payment.split('/').at(-1) ?? '')
-        ])
-      }
+      statementTable(visit, peer, entries.entries, next)
     ]
+  }
+}
+
+function unknownTable(visit: Visit, peer: wallet.Peer, packets: readonly wallet.UnknownPacket[]): Block {
+  const { t, show } = visit
+  const mayAct = visit.may('operator')
+  const money = (value: string): string => show.money(value, peer.asset)
+  return {
+    kind: 'table',
+    title: t('unknownPackets'),
+    empty: t('noUnknownPackets'),
+    columns: [
+      { label: t('sentAt') },
+      { label: t('amount'), isNumber: true },
+      { label: t('payment') },
+      { label: t('condition') },
+      ...(mayAct ? [{ label: t('whatYouCanDo') }] : [])
+    ],
+    rows: packets.map((packet) => [
+      show.instant(packet.sendTime),
+      money(packet.value),
+      show.payment(packet.payment.split('/').at(-1) ?? ''),
+      { text: packet.condition, isCode: true },
+      ...(mayAct
+        ? [
+            {
+              text: t('act.decide-packet'),
+              href: pathTo('/act/decide-packet', { subject: `${peer.name} ${packet.condition}` })
+            }
+          ]
+        : [])
+    ])
+  }
+}
+
+function statementTable(
+  { t, show }: Visit,
+  peer: wallet.Peer,
+  entries: readonly wallet.PeerEntry[],
+  next: string | undefined
+): Block {
+  const money = (value: string): string => show.money(value, peer.asset)
+  return {
+    kind: 'table',
+    title: t('entries'),
+    empty: t('noEntries'),
+    next,
+    columns: [
+      { label: t('at') },
+      { label: t('kind') },
+      { label: t('amount'), isNumber: true },
+      { label: t('reference') },
+      { label: t('payment') }
+    ],
+    rows: entries.map((entry) => [
+      show.instant(entry.bookingTime),
+      t(ENTRY_KINDS[entry.kind]),
+      money(entry.value),
+      { text: entry.identifier, isCode: true },
+      entry.payment === '' ? NONE : show.payment(entry.payment.split('/').at(-1) ?? '')
+    ])
   }
 }
 

@@ -46,14 +46,14 @@ const TONES: Readonly<Record<string, Cell['tone']>> = {
   approved: 'waiting'
 }
 
-/** @param timeZone in which instants are shown (IANA) */
-export function createShow(t: ConsoleWords, { language, messages }: Speech, timeZone: string): Show {
+/** Instants are in UTC, as logs, command line and searches have them. */
+export function createShow(t: ConsoleWords, { language, messages }: Speech): Show {
   const whole = new Intl.NumberFormat(language)
   // Swedish instants are as ISO 8601 writes them: they can be compared, and copied into a search.
   const instants = new Intl.DateTimeFormat('sv-SE', {
     ...({ year: 'numeric', month: '2-digit', day: '2-digit', hour: '2-digit', minute: '2-digit' } as const),
     second: '2-digit',
-    timeZone
+    timeZone: 'UTC'
   })
   const money: Show['money'] = (value, asset) => {
     if (value === '' || asset === undefined) return NONE

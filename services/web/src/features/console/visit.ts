@@ -6,7 +6,13 @@ import type { ConsoleView, Surroundings } from '../../pages/console/blocks.js'
 import { consolePage } from '../../pages/console/page.js'
 import { type ConsoleWords, consoleWords } from '../../words/console/words.js'
 import type { Speech } from '../../words/languages.js'
-import { type OperateAs, type Operated, OperationRefused, TokenRefused } from '../operated.js'
+import {
+  type OperateAs,
+  type Operated,
+  OperationProposed,
+  OperationRefused,
+  TokenRefused
+} from '../operated.js'
 import { passBy } from '../passing-by.js'
 import { frameOf, isFromHere, readForm, sendPage, type Site, speechFor } from '../site.js'
 import { createShow, type Show } from './show.js'
@@ -101,6 +107,7 @@ async function answer(
     else send(reply)
   } catch (error) {
     if (error instanceof TokenRefused) await signInAgain(site, request, response, session, send)
+    else if (error instanceof OperationProposed) send(proposed(error, t))
     else if (error instanceof OperationRefused) send(refusal(error, t))
     else throw error
   }
@@ -118,7 +125,7 @@ function createVisit(
     request,
     session,
     speech,
-    show: createShow(parts.t, speech, site.timeZone),
+    show: createShow(parts.t, speech),
     query: new URLSearchParams(request.originalUrl.slice(request.path.length + 1)),
     formToken: site.sessions.formToken(session, FORM),
     nowMs: site.clock.now(),
@@ -166,6 +173,20 @@ function backOf(request: HttpRequest): string {
   return subject === null ? '/' : `${request.path}?${new URLSearchParams({ subject }).toString()}`
 }
 
+function proposed(
+  { service, proposalId }: OperationProposed,
+  t: ConsoleWords
+): ConsoleView & { readonly status: number } {
+  return {
+    status: 202,
+    title: t('proposed'),
+    blocks: [
+      { kind: 'text', text: t('proposedText'), tone: 'waiting' },
+      { kind: 'acts', acts: [{ label: t('proposal'), href: `/proposals/${service}/${proposalId}` }] }
+    ]
+  }
+}
+
 function refusal(
   { because, message }: OperationRefused,
   t: ConsoleWords
@@ -209,6 +230,7 @@ function sendConsole(
     searchButton: t('searchButton'),
     nextLabel: t('next'),
     asTableLabel: t('asTable'),
+    timesText: t('timesText'),
     search:
       request.path === '/search' ? (new URLSearchParams(request.originalUrl.slice(8)).get('q') ?? '') : ''
   }

@@ -122,6 +122,8 @@ export interface Surroundings {
   readonly searchButton: string
   readonly nextLabel: string
   readonly asTableLabel: string
+  /** In which time zone instants are. */
+  readonly timesText: string
   /** What was looked for. */
   readonly search: string
 }

@@ -5,7 +5,7 @@ const [WIDTH, HEIGHT, GAP] = [720, 120, 2] as const
 
 /** Bars for each step, stacked; and all numbers as a table, for whoever does not see them or wants them exactly. */
 export function HoursChart({ chart, asTableLabel }: { chart: Chart; asTableLabel: string }): JSX.Element {
-  const { title, summary, stepLabel, series, steps } = chart
+  const { title, summary, series, steps } = chart
   const most = Math.max(1, ...steps.map(({ values }) => values.reduce((sum, value) => sum + value, 0)))
   const width = WIDTH / Math.max(1, steps.length)
   return (
@@ -47,35 +47,42 @@ export function HoursChart({ chart, asTableLabel }: { chart: Chart; asTableLabel
           })
         })}
       </svg>
-      <details>
-        <summary>{asTableLabel}</summary>
-        <div class="scrolls" tabIndex={0} role="region" aria-label={title}>
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">{stepLabel}</th>
-                {series.map(({ label }) => (
-                  <th key={label} scope="col" class="number">
-                    {label}
-                  </th>
+      <Numbers chart={chart} asTableLabel={asTableLabel} />
+    </section>
+  )
+}
+
+function Numbers({ chart, asTableLabel }: { chart: Chart; asTableLabel: string }): JSX.Element {
+  const { title, stepLabel, series, steps } = chart
+  return (
+    <details>
+      <summary>{asTableLabel}</summary>
+      <div class="scrolls" tabIndex={0} role="region" aria-label={title}>
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">{stepLabel}</th>
+              {series.map(({ label }) => (
+                <th key={label} scope="col" class="number">
+                  {label}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {steps.map(({ label, values }) => (
+              <tr key={label}>
+                <th scope="row">{label}</th>
+                {values.map((value, index) => (
+                  <td key={index} class="number">
+                    {value}
+                  </td>
                 ))}
               </tr>
-            </thead>
-            <tbody>
-              {steps.map(({ label, values }) => (
-                <tr key={label}>
-                  <th scope="row">{label}</th>
-                  {values.map((value, index) => (
-                    <td key={index} class="number">
-                      {value}
-                    </td>
-                  ))}
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
-      </details>
-    </section>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </details>
   )
 }

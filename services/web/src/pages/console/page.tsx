@@ -35,7 +35,7 @@ function Page(props: { frame: Frame; around: Surroundings; view: ConsoleView }):
             <Part key={place} block={block} around={around} />
           ))}
         </main>
-        <Foot frame={frame} />
+        <Foot frame={frame} timesText={around.timesText} />
       </body>
     </html>
   )
@@ -87,7 +87,7 @@ function Head(props: { frame: Frame; around: Surroundings; section: string | und
   )
 }
 
-function Foot({ frame }: { frame: Frame }): JSX.Element {
+function Foot({ frame, timesText }: { frame: Frame; timesText: string }): JSX.Element {
   const { speech, person, path } = frame
   const { messages, language } = speech
   const others = (Object.keys(LANGUAGES) as Language[]).filter((each) => each !== language)
@@ -100,6 +100,7 @@ function Foot({ frame }: { frame: Frame }): JSX.Element {
           <button class="link">{messages.layout.signOut}</button>
         </form>
       )}
+      <span>{timesText}</span>
       {path !== undefined && (
         <nav aria-label={messages.otherLanguage}>
           {others.map((each) => (

@@ -44,6 +44,10 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   needsRole: 'Das braucht die Rolle {0}, die Sie nicht haben.',
   refused: 'Das wurde abgelehnt',
   refusedText: 'Es wurde nichts geändert. Der Dienst sagt: {0}',
+  proposed: 'Noch nicht getan',
+  proposedText:
+    'Das braucht eine zweite Person. Es ist als Vorschlag aufbewahrt, bis jemand darüber entscheidet, der freigeben darf.',
+  timesText: 'Zeiten sind in UTC.',
   done: 'Erledigt.',
   now: 'Jetzt',
   before: 'Vorher',
