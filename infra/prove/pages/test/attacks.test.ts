@@ -158,7 +158,7 @@ withBrowser('whoever attacks consent or signing in', () => {
     expect(await title(page)).toBe('back at the shop')
     const allowed = await stateOf(grant)
     await page.goto(question)
-    expect(await title(page)).toBe('This request was decided already')
+    expect(await title(page)).toBe('You allowed this')
     expect(await page.getByRole('button', { name: /Allow/ }).count()).toBe(0)
     const [back = ''] = returns
     expect(back).toContain('code=')
@@ -231,6 +231,7 @@ describe('an issuer that is', () => {
       AUTH_API_URL: 'http://127.0.0.1:1',
       IDENTITY_PROVIDER_SECRET: randomBytes(24).toString('hex'),
       RESOURCE_GRPC_TARGET: '127.0.0.1:1',
+      AUTH_GRPC_TARGET: '127.0.0.1:1',
       PROVIDER_NAME: 'Example Wallet'
     })
     const logger = createLogger({ service: 'web', level: 'silent' })
