@@ -33,6 +33,7 @@ describe('files', () => {
       ]
     })
     server = await startHttpServer(app, { host: '127.0.0.1', port: 0 })
+    // eslint-disable-next-line no-restricted-globals -- because no contract describes files, and `send` reads answers whole
     return fetch(`http://127.0.0.1:${String(server.port)}/file`, { method })
   }
   const of = (...all: (readonly string[])[]): Pages =>

@@ -1,5 +1,59 @@
 import { type Brand, readableOn } from './brand.js'
 
+/** Lists of grants and payments, what is done with them, and fields that are typed into. */
+const LISTS = `
+section { margin-top: 1.6rem; padding-top: 1.2rem; border-top: 1px solid var(--line); }
+.back { margin: 0 0 .75rem; font-size: .9rem; }
+.more { margin: 1.25rem 0 0; }
+.entries, .payments, .history, .downloads ul { list-style: none; margin: 0; padding: 0; }
+.entries li { position: relative; margin: 0 0 .75rem; padding: .9rem 1rem; border: 1px solid var(--line); border-radius: .8rem; }
+.entries li:hover { border-color: var(--field-line); }
+.entry-head h2, .entry-head h3 { font-size: 1.05rem; margin: 0; }
+.entries p { margin: .2rem 0 0; }
+.entry-head a { text-decoration: none; }
+.entry-head a::after { content: ""; position: absolute; inset: 0; border-radius: .8rem; }
+.entry-head a:focus-visible { outline: none; }
+.entry-head a:focus-visible::after { outline: 3px solid var(--text); outline-offset: 2px; }
+.entry-head, .payment-head { display: flex; gap: .25rem 1rem; justify-content: space-between; align-items: baseline; }
+.entries .claimed { margin: 0; color: var(--quiet); font-size: .9rem; }
+.entries .quiet.small { margin-top: .5rem; }
+.quiet.small > span:not(:last-child)::after, .quiet.small > bdi:not(:last-child)::after, .state-line > .quiet:not(:last-child)::after { content: " · "; }
+.mark-of { flex: none; padding: .1rem .6rem; border-radius: 1rem; font-size: .85rem; font-weight: 600; background: var(--page); color: var(--quiet); border: 1px solid var(--line); }
+.mark-of.in-force { background: var(--good-back); color: var(--good); border-color: transparent; }
+.mark-of.paused { background: var(--warning-back); color: var(--warning); border-color: transparent; }
+.state-line { display: flex; flex-wrap: wrap; gap: .3rem .6rem; align-items: baseline; }
+.spending { margin: .6rem 0 .2rem; }
+.spending p { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 0 1rem; margin: .25rem 0 0; font-size: .95rem; }
+progress { display: block; width: 100%; height: .5rem; border: 0; border-radius: .25rem; overflow: hidden; appearance: none; background: var(--line); accent-color: var(--brand); }
+progress::-webkit-progress-bar { background: var(--line); }
+progress::-webkit-progress-value { background: var(--brand); }
+progress::-moz-progress-bar { background: var(--brand); }
+section.acts { border-top: 0; margin-top: .75rem; padding-top: 0; }
+.act-row { display: grid; grid-template-columns: repeat(auto-fit, minmax(6rem, 1fr)); gap: .5rem; }
+.act-row button, .act-row .button { padding-left: .3rem; padding-right: .3rem; }
+.payments li, .history li { padding: .65rem 0; border-top: 1px solid var(--line); }
+.payments li:first-child, .history li:first-child { border-top: 0; padding-top: 0; }
+.payments p, .history p { margin: .1rem 0 0; }
+.payee { font-weight: 600; }
+.amount { flex: none; font-variant-numeric: tabular-nums; font-weight: 600; }
+.payment-state.failed { color: var(--danger); font-weight: 600; }
+.payment-state.completed { color: var(--good); }
+del { color: var(--quiet); }
+ins { text-decoration: none; font-weight: 600; }
+.downloads h2 { font-size: 1rem; }
+.downloads li { display: flex; justify-content: space-between; gap: 1rem; padding: .3rem 0; font-size: .9rem; color: var(--quiet); }
+.files { flex: none; }
+.files a { display: inline-block; padding: .15rem .25rem; min-height: 1.5rem; }
+.actions + p, .later, details form + p { margin-top: 1rem; }
+.entry-headline { font-weight: 600; }
+.means { padding-left: 1.2rem; margin: .75rem 0; }
+.means li { margin: .35rem 0; }
+fieldset { margin: 1rem 0 0; padding: .25rem 1rem 1rem; border: 1px solid var(--line); border-radius: .6rem; }
+legend { padding: 0 .4rem; font-weight: 600; }
+.field .problem { margin: 0 0 .25rem; color: var(--danger); font-weight: 600; }
+input[aria-invalid] { border: 2px solid var(--danger); }
+`
+
 /** The one stylesheet. */
 export function styleOf({ color, colorDark }: Brand): string {
   return `
@@ -62,57 +116,7 @@ input[type="checkbox"] { width: 1.15rem; height: 1.15rem; flex: none; accent-col
 details button { margin-top: 1rem; }
 footer { padding-top: 1rem; padding-bottom: 1.5rem; color: var(--quiet); font-size: .9rem; display: flex; flex-wrap: wrap; gap: .25rem 1rem; align-items: center; }
 footer form, footer nav { display: inline; }
-section { margin-top: 1.6rem; padding-top: 1.2rem; border-top: 1px solid var(--line); }
-.back { margin: 0 0 .75rem; font-size: .9rem; }
-.more { margin: 1.25rem 0 0; }
-.entries, .payments, .history, .downloads ul { list-style: none; margin: 0; padding: 0; }
-.entries li { position: relative; margin: 0 0 .75rem; padding: .9rem 1rem; border: 1px solid var(--line); border-radius: .8rem; }
-.entries li:hover { border-color: var(--field-line); }
-.entry-head h2, .entry-head h3 { font-size: 1.05rem; margin: 0; }
-.entries p { margin: .2rem 0 0; }
-.entry-head a { text-decoration: none; }
-.entry-head a::after { content: ""; position: absolute; inset: 0; border-radius: .8rem; }
-.entry-head a:focus-visible { outline: none; }
-.entry-head a:focus-visible::after { outline: 3px solid var(--text); outline-offset: 2px; }
-.entry-head, .payment-head { display: flex; gap: .25rem 1rem; justify-content: space-between; align-items: baseline; }
-.entries .claimed { margin: 0; color: var(--quiet); font-size: .9rem; }
-.entries .quiet.small { margin-top: .5rem; }
-.quiet.small > span:not(:last-child)::after, .quiet.small > bdi:not(:last-child)::after, .state-line > .quiet:not(:last-child)::after { content: " · "; }
-.mark-of { flex: none; padding: .1rem .6rem; border-radius: 1rem; font-size: .85rem; font-weight: 600; background: var(--page); color: var(--quiet); border: 1px solid var(--line); }
-.mark-of.in-force { background: var(--good-back); color: var(--good); border-color: transparent; }
-.mark-of.paused { background: var(--warning-back); color: var(--warning); border-color: transparent; }
-.state-line { display: flex; flex-wrap: wrap; gap: .3rem .6rem; align-items: baseline; }
-.spending { margin: .6rem 0 .2rem; }
-.spending p { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 0 1rem; margin: .25rem 0 0; font-size: .95rem; }
-progress { display: block; width: 100%; height: .5rem; border: 0; border-radius: .25rem; overflow: hidden; appearance: none; background: var(--line); accent-color: var(--brand); }
-progress::-webkit-progress-bar { background: var(--line); }
-progress::-webkit-progress-value { background: var(--brand); }
-progress::-moz-progress-bar { background: var(--brand); }
-section.acts { border-top: 0; margin-top: .75rem; padding-top: 0; }
-.act-row { display: grid; grid-template-columns: repeat(auto-fit, minmax(6rem, 1fr)); gap: .5rem; }
-.act-row button, .act-row .button { padding-left: .3rem; padding-right: .3rem; }
-.payments li, .history li { padding: .65rem 0; border-top: 1px solid var(--line); }
-.payments li:first-child, .history li:first-child { border-top: 0; padding-top: 0; }
-.payments p, .history p { margin: .1rem 0 0; }
-.payee { font-weight: 600; }
-.amount { flex: none; font-variant-numeric: tabular-nums; font-weight: 600; }
-.payment-state.failed { color: var(--danger); font-weight: 600; }
-.payment-state.completed { color: var(--good); }
-del { color: var(--quiet); }
-ins { text-decoration: none; font-weight: 600; }
-.downloads h2 { font-size: 1rem; }
-.downloads li { display: flex; justify-content: space-between; gap: 1rem; padding: .3rem 0; font-size: .9rem; color: var(--quiet); }
-.files { flex: none; }
-.files a { display: inline-block; padding: .15rem .25rem; min-height: 1.5rem; }
-.actions + p, .later, details form + p { margin-top: 1rem; }
-.entry-headline { font-weight: 600; }
-.means { padding-left: 1.2rem; margin: .75rem 0; }
-.means li { margin: .35rem 0; }
-fieldset { margin: 1rem 0 0; padding: .25rem 1rem 1rem; border: 1px solid var(--line); border-radius: .6rem; }
-legend { padding: 0 .4rem; font-weight: 600; }
-.field .problem { margin: 0 0 .25rem; color: var(--danger); font-weight: 600; }
-input[aria-invalid] { border: 2px solid var(--danger); }
-@media (min-width: 40rem) { main { padding-top: 1.5rem; } .card { padding: 2rem; } h1 { font-size: 1.9rem; }
+${LISTS}@media (min-width: 40rem) { main { padding-top: 1.5rem; } .card { padding: 2rem; } h1 { font-size: 1.9rem; }
   .actions { grid-template-columns: 1fr 1fr; direction: rtl; } .actions > * { direction: ltr; } .actions > :only-child { grid-column: 1 / -1; } }
 @media (max-width: 24rem) { dl div { grid-template-columns: 1fr; } .card { padding: 1rem; } }
 @media (forced-colors: active) { .card, .warning, button, .button, .mark-of, .entries li { border-color: CanvasText; } progress { border: 1px solid CanvasText; } progress::-webkit-progress-value { background: Highlight; forced-color-adjust: none; } header .mark { forced-color-adjust: none; } }

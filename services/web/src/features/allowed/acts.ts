@@ -18,7 +18,10 @@ import {
 } from './someone.js'
 
 /** The act that each last part of a path is. */
-export const ACTS = { pause: 'paused', resume: 'resumed', stop: 'stopped' } as const
+const ACTS = { pause: 'paused', resume: 'resumed', stop: 'stopped' } as const
+
+/** The last part of a path that acts. */
+export type ActName = keyof typeof ACTS
 
 /** `GET /allowed/:id/stop`: asks before it is stopped. */
 export async function askToStop(
@@ -54,7 +57,7 @@ export async function takeAct(
   dependencies: AllowedDependencies,
   request: HttpRequest,
   response: HttpResponse,
-  name: keyof typeof ACTS
+  name: ActName
 ): Promise<void> {
   const { site, grants } = dependencies
   const id = request.param('id')

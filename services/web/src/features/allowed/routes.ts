@@ -1,5 +1,5 @@
 import type { HttpRequest, HttpResponse, Route } from '@open-payments-server/http-server'
-import { ACTS, askToStop, takeAct } from './acts.js'
+import { type ActName, askToStop, takeAct } from './acts.js'
 import { showGrant } from './detail.js'
 import { downloadGrantPayments, downloadGrants, downloadPayments } from './exports.js'
 import { askToLower, takeLower } from './lower.js'
@@ -29,7 +29,7 @@ export function allowedRoutes(dependencies: AllowedDependencies): Route[] {
     route('GET', '/allowed/:id/lower', askToLower),
     route('POST', '/allowed/:id/lower', takeLower),
     route('GET', '/allowed/:id/stop', askToStop),
-    ...(['pause', 'resume', 'stop'] as const satisfies readonly (keyof typeof ACTS)[]).map((name) =>
+    ...(['pause', 'resume', 'stop'] as const satisfies readonly ActName[]).map((name) =>
       route('POST', `/allowed/:id/${name}`, (...call) => takeAct(...call, name))
     ),
     ...(['csv', 'json'] as const).flatMap((kind) => [

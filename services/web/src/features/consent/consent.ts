@@ -34,7 +34,7 @@ export function makeOffer(
     ? { items: [], isLess: false }
     : applyChanges(grant.access, changes, grant.expiresAtMs, {
         decimalSign: speech.messages.decimalSign,
-        endOfDay: speech.formats.endOfDay
+        endOfDay: (day) => speech.formats.endOfDay(day)
       })
   const problem = 'problem' in narrowed ? narrowed.problem : undefined
   const access = 'problem' in narrowed ? grant.access : narrowed.items.map(({ item }) => item)
