@@ -2,7 +2,7 @@ import { createReceiver, outgoingAccess, type System } from '@open-payments-serv
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import type { Page } from 'playwright-core'
 import { findViolations } from './support/accessibility.js'
-import { startBrowser, type TestBrowser, withBrowser } from './support/chromium.js'
+import { startBrowser, type TestBrowser, withBrowser } from '@open-payments-server/testing/browser'
 import { signIn } from './support/people.js'
 import { type Setting, startSetting } from './support/setting.js'
 import { openShop, setHolder, type Shop, usd } from './support/shop.js'

@@ -1,7 +1,7 @@
 import { allSettled, createReceiver } from '@open-payments-server/acceptance'
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import type { BrowserContext, Page } from 'playwright-core'
-import { startBrowser, type TestBrowser, withBrowser } from './support/chromium.js'
+import { startBrowser, type TestBrowser, withBrowser } from '@open-payments-server/testing/browser'
 import { signIn } from './support/people.js'
 import { type Shown, takePictures } from './support/screenshots.js'
 import { type Setting, startSetting } from './support/setting.js'

@@ -38,8 +38,8 @@ export async function takePictures(
         const height = await page.evaluate<number>('document.documentElement.scrollHeight')
         await page.setViewportSize({ ...size, height: Math.max(height, size.height) })
       }
-      const options = FORMAT === 'png' ? { format: FORMAT } : { format: FORMAT, quality: 82 }
-      const { data } = await cdp.send('Page.captureScreenshot', options)
+      const quality = FORMAT === 'png' ? {} : { quality: 82 }
+      const { data } = await cdp.send('Page.captureScreenshot', { format: FORMAT, ...quality })
       await writeFile(join(FOLDER, `${name}-${device}-${colorScheme}.${FORMAT}`), Buffer.from(data, 'base64'))
     }
   }
