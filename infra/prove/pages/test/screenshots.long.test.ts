@@ -9,6 +9,7 @@ import { MONTHLY, openShop, setHolder, type Shop, usd } from './support/shop.js'
 
 /** What is written for readers of the documents. */
 const SHOWN: Shown = [
+  [/http:\/\/localhost:\d+\/allowed/, 'https://pages.wallet.example/allowed'],
   [/localhost:\d+\/(alice|bob)/, 'wallet.example/$1'],
   [/localhost:\d+\/shop/, 'shop.example'],
   [/localhost:\d+/, 'shop.example'],
