@@ -14,7 +14,11 @@ const safe = {
   RESOURCE_GRPC_TARGET: 'dns:///resource-server-grpc:3002',
   RESOURCE_GRPC_TLS_CA_FILE: '/run/secrets/grpc/ca.crt',
   RESOURCE_GRPC_TLS_CERTIFICATE_FILE: '/run/secrets/grpc/tls.crt',
-  RESOURCE_GRPC_TLS_KEY_FILE: '/run/secrets/grpc/tls.key'
+  RESOURCE_GRPC_TLS_KEY_FILE: '/run/secrets/grpc/tls.key',
+  AUTH_GRPC_TARGET: 'dns:///auth-server-grpc:3002',
+  AUTH_GRPC_TLS_CA_FILE: '/run/secrets/grpc/ca.crt',
+  AUTH_GRPC_TLS_CERTIFICATE_FILE: '/run/secrets/grpc/tls.crt',
+  AUTH_GRPC_TLS_KEY_FILE: '/run/secrets/grpc/tls.key'
 }
 const PLAIN = {
   RESOURCE_GRPC_TLS_CA_FILE: undefined,
@@ -39,6 +43,7 @@ describe('the pages', () => {
     [{ CONSOLE_PORT: '3010' }, /- CONSOLE_URL: must be set[^]*- CONSOLE_CLIENT_ID: must be set/],
     [PLAIN, /- RESOURCE_GRPC_TLS_CA_FILE|- RESOURCE_GRPC_TLS_CERTIFICATE_FILE: must be set in production/],
     [{ ...PLAIN, ENVIRONMENT: 'development' }, /- RESOURCE_GRPC_TARGET: must be an address of this machine/],
+    [{ AUTH_GRPC_TLS_KEY_FILE: undefined }, /- AUTH_GRPC_TLS_KEY_FILE: must be set/],
     [{ SESSION_KEY: 'a-long-random-text-for-sessions' }, /- SESSION_KEY: is an example/],
     [{ SESSION_KEY: safe.CLIENT_SECRET }, /must not be the same as/],
     [{ TIME_ZONE: 'Mars/Base' }, /TIME_ZONE: expected a time zone/],
