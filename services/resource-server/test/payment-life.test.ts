@@ -39,7 +39,7 @@ const refusedFor = async (call: Promise<unknown>): Promise<string> => {
 
 describe('payments are found', () => {
   it('by amount, state and client, alone and of a wallet address', async () => {
-    const [{ client = '' } = {}] = (await list({})).payments
+    const client = (await list({})).payments[0]?.client ?? ''
     for (const walletAddress of ['', ALICE]) {
       expect(await listed({ walletAddress, value: '2' })).toEqual([ids[1]])
       expect(await listed({ walletAddress, value: '4' })).toEqual([])

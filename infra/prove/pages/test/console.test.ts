@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import {
   allSettled,
   consentedToken,
+  createPeer,
   createReceiver,
   eventually,
   outgoingAccess,
@@ -9,7 +10,7 @@ import {
 } from '@open-payments-server/acceptance'
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { callUnary } from '@open-payments-server/grpc-transport'
-import { wallet } from '@open-payments-server/proto'
+import { events, wallet } from '@open-payments-server/proto'
 import type { BrowserContext, Page } from 'playwright-core'
 import { findViolations } from './support/accessibility.js'
 import {
@@ -32,6 +33,7 @@ withBrowser('the console', () => {
   let paymentUrl: string
   let receiverId: string
   let grantId: string
+  let endpointId: string
   const people = new Map<string, BrowserContext>()
 
   beforeAll(async () => {
@@ -48,6 +50,18 @@ withBrowser('the console', () => {
     const paid = await pay(system, shop, token, receiver.url, 4_321n)
     paymentUrl = paid.textAt('id')
     paymentId = paymentUrl.split('/').at(-1) ?? ''
+    await createPeer(system, {
+      ...{ name: 'east', ilpAddress: 'test.east', endpoint: 'http://127.0.0.1:9/' },
+      ...{ incomingToken: 'x'.repeat(32), outgoingToken: 'y'.repeat(32) },
+      ...{ receivableLimitValue: '100000', lowAlertValue: '1000' }
+    })
+    const made = await callUnary(
+      system.webhooks['resource-server'],
+      'createWebhookEndpoint',
+      events.CreateWebhookEndpointRequest.fromPartial({ url: 'http://127.0.0.1:9/' }),
+      { idempotent: false }
+    )
+    endpointId = made.endpoint?.id ?? ''
     await allSettled(system)
     browser = await startBrowser()
   })
@@ -98,42 +112,40 @@ withBrowser('the console', () => {
     expect(await page.textContent('footer')).toContain('victor <b>Example</b>')
   })
 
-  it('has pages that everybody can use, on a phone and on a wide screen', async () => {
-    const { walletAddresses, shop } = setting.system
-    const pages: Record<string, string> = {
-      overview: '/',
-      payments: '/payments',
-      incoming: '/payments?kind=incoming',
-      payment: `/payments/${paymentId}`,
-      receiver: `/payments/${receiverId}`,
-      approvals: '/approvals',
-      accounts: '/accounts',
-      account: '/accounts/alice',
-      'wallet-addresses': '/wallet-addresses',
-      'wallet-address': `/wallet-address?${new URLSearchParams({ url: walletAddresses.alice }).toString()}`,
-      grants: '/grants',
-      grant: `/grants/${grantId}`,
-      clients: '/clients',
-      client: `/client?${new URLSearchParams({ name: shop.walletAddress }).toString()}`,
-      peers: '/peers',
-      endpoints: '/endpoints',
-      audits: '/audits',
-      freeze: '/act/freeze-account?subject=alice'
-    }
-    const context = await contextOf('olivia')
-    for (const [name, path] of Object.entries(pages)) {
-      const page = await context.newPage()
-      await page.goto(`${setting.console}${path}`)
-      expect([name, await page.locator('main section, main form').count()]).not.toEqual([name, 0])
-      expect([name, await findViolations(page)]).toEqual([name, []])
-      await page.setViewportSize(PHONE)
-      const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - window.innerWidth')
-      expect([name, overflow <= 0]).toEqual([name, true])
-      if (SCREENSHOTS !== undefined) await takeScreenshots(page, name)
-      await page.close()
-    }
+  it.each<[string, () => string]>([
+    ['overview', () => '/'],
+    ['payments', () => '/payments'],
+    ['incoming', () => '/payments?kind=incoming'],
+    ['payment', () => `/payments/${paymentId}`],
+    ['receiver', () => `/payments/${receiverId}`],
+    ['approvals', () => '/approvals'],
+    ['accounts', () => '/accounts'],
+    ['account', () => '/accounts/alice'],
+    ['wallet-addresses', () => '/wallet-addresses'],
+    ['wallet-address', () => `/wallet-address?${queryOf({ url: setting.system.walletAddresses.alice })}`],
+    ['grants', () => '/grants'],
+    ['grant', () => `/grants/${grantId}`],
+    ['clients', () => '/clients'],
+    ['client', () => `/client?${queryOf({ name: setting.system.shop.walletAddress })}`],
+    ['peers', () => '/peers'],
+    ['peer', () => '/peers/east'],
+    ['endpoints', () => '/endpoints'],
+    ['endpoint', () => `/endpoints/resource-server/${endpointId}`],
+    ['audits', () => '/audits'],
+    ['freeze', () => '/act/freeze-account?subject=alice'],
+    ['settle', () => '/act/settle-peer?subject=east']
+  ])('has a page %s that everybody can use, on a phone and on a wide screen', async (name, path) => {
+    const page = await open('olivia', path())
+    expect(await page.locator('main section, main form').count()).toBeGreaterThan(0)
+    expect(await findViolations(page)).toEqual([])
+    await page.setViewportSize(PHONE)
+    const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - window.innerWidth')
+    expect(overflow).toBeLessThanOrEqual(0)
+    if (SCREENSHOTS !== undefined) await takeScreenshots(page, name)
+    await page.close()
   })
 
+  const queryOf = (query: Record<string, string>): string => new URLSearchParams(query).toString()
   const takeScreenshots = async (page: Page, name: string): Promise<void> => {
     for (const [width, height, colorScheme] of [
       [390, 844, 'light'],

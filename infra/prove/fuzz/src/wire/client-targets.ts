@@ -213,7 +213,8 @@ async function readPage({ system }: World, { list, ...page }: PageAttack): Promi
     callUnary(operator, 'listPayments', wallet.ListPaymentsRequest.fromPartial({ ...page, kind }), call)
   const read: Record<PageAttack['list'], () => Promise<unknown>> = {
     accounts: () => callUnary(operator, 'listAccounts', { ...page, name: '' }, call),
-    'wallet addresses': () => callUnary(operator, 'listWalletAddresses', wallet.ListWalletAddressesRequest.fromPartial(page), call),
+    'wallet addresses': () =>
+      callUnary(operator, 'listWalletAddresses', wallet.ListWalletAddressesRequest.fromPartial(page), call),
     'incoming payments': () => payments(wallet.PaymentKind.PAYMENT_KIND_INCOMING),
     'outgoing payments': () => payments(wallet.PaymentKind.PAYMENT_KIND_OUTGOING),
     grants: () => callUnary(grantOperator, 'listGrants', { ...page, ...anyGrant }, call),

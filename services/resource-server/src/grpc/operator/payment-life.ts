@@ -1,5 +1,5 @@
 import type { UnaryHandler } from '@open-payments-server/grpc-transport'
-import { wallet } from '@open-payments-server/proto'
+import type { wallet } from '@open-payments-server/proto'
 import { cutPage, readPageSize, readPageToken, writePageToken } from '@open-payments-server/service-kit/grpc'
 import { listAccountEntries } from '../../features/show-payments/account-entries.js'
 import { countPayments } from '../../features/show-payments/payment-hours.js'

@@ -7,7 +7,7 @@ import type { Reply, Visit } from './visit.js'
 
 /** `/payments/:id`: all that belongs to a payment, in both services. */
 export async function showPayment(visit: Visit): Promise<Reply> {
-  const { t, show, operated, request } = visit
+  const { t, operated, request } = visit
   const paymentId = request.param('id').toLowerCase()
   const life = await operated.wallets('getPaymentLife', { paymentId })
   const { payment, outgoing } = life

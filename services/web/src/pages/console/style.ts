@@ -44,7 +44,7 @@ dd .code, td small { white-space: normal; }
 .acts { display: flex; flex-wrap: wrap; gap: .5rem; margin: .75rem 0; }
 .filter { display: flex; flex-wrap: wrap; gap: .25rem .8rem; align-items: end; margin: 0 0 .75rem; }
 .field { margin: 0; } .field label { margin: 0 0 .1rem; font-size: .875em; color: var(--quiet); }
-.filter input { width: 9.5rem; }
+.filter input, .filter select { width: 9rem; }
 .confirm { max-width: 36rem; } .confirm .field { margin: 0 0 .7rem; } .confirm .field input { width: 100%; }
 .chart { display: block; width: 100%; height: 7.5rem; } .chart .base { stroke: var(--line); }
 .chart .plain, .meters .plain { fill: var(--brand); } .chart .good { fill: var(--good); } .chart .bad, .meters .bad { fill: var(--bad); }
