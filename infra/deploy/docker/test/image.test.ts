@@ -241,7 +241,8 @@ describe('the image of the pages, as a user without rights', () => {
     })
     try {
       await pages.answers(port, '/readyz')
-      await pages.answers(port, '/signed-out')
+      const page = await fetch(`http://127.0.0.1:${String(port)}/signed-out`)
+      expect(await page.text()).toContain('You are signed out')
       expect(await pages.terminate()).toMatchObject({ code: 0 })
     } finally {
       pages.kill()
