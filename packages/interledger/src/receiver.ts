@@ -15,6 +15,8 @@ const LIFETIME_MIN_MS = 1000
 export interface Arrival {
   /** The largest packet that is taken from there, in the units of the packet; undefined when any is. */
   readonly packetLimitValue: bigint | undefined
+  /** Whether too many packets are under way from there already: only those that were credited before are fulfilled. */
+  readonly isBusy: boolean
   /**
    * Converts from the asset of the packet to that of the payment, rounding down. It must not fall when `value` rises.
    *
@@ -147,6 +149,11 @@ export function createStreamReceiver<From extends Arrival>(
       }
       if (prepare.expiresAtMs - clock.now() < LIFETIME_MIN_MS) {
         return replies.found(await credits.find(packet), () => replies.reject('R02', 'expires too soon'))
+      }
+      if (from.isBusy) {
+        return replies.found(await credits.find(packet), () =>
+          replies.reject('T03', 'too many packets at a time')
+        )
       }
       return replies.credited(await credits.credit(packet))
     }

@@ -98,6 +98,7 @@ function ourReceiver(
   })
   const from: Arrival = {
     packetLimitValue,
+    isBusy: false,
     convert: (value) => (value * RATE.numerator) / RATE.denominator
   }
   return {

@@ -28,11 +28,11 @@ const US = 'test.us'
 const PAYMENT_ID = '0190a0b0-c0d0-7000-8000-00000000000a'
 const EUR = { code: 'EUR', scale: 2 }
 /** From a peer in the same asset, without a limit. */
-const SAME: Arrival = { packetLimitValue: undefined, convert: (value) => value }
+const SAME: Arrival = { packetLimitValue: undefined, isBusy: false, convert: (value) => value }
 /** One unit of the peer's is ten of the payment's. */
-const TIMES_TEN: Arrival = { packetLimitValue: undefined, convert: (value) => value * 10n }
+const TIMES_TEN: Arrival = { packetLimitValue: undefined, isBusy: false, convert: (value) => value * 10n }
 /** A hundred units of the peer's are one of the payment's. */
-const PER_HUNDRED: Arrival = { packetLimitValue: undefined, convert: (value) => value / 100n }
+const PER_HUNDRED: Arrival = { packetLimitValue: undefined, isBusy: false, convert: (value) => value / 100n }
 
 const addresses = createPaymentAddresses({ ilpAddress: US, secrets: [Buffer.alloc(32, 1)] })
 let credits: MemoryCredits
@@ -124,13 +124,14 @@ describe('a packet is answered, in this order:', () => {
   })
 
   it('T00 when there is no rate', async () => {
-    const from = { packetLimitValue: undefined, convert: () => undefined }
+    const from = { packetLimitValue: undefined, isBusy: false, convert: () => undefined }
     expect(read(await receive(packetOf({}), from))).toEqual(['T00', undefined])
   })
 
   it('F08 when it converts to more than an amount can be', async () => {
     const reply = await receive(packetOf({ amount: 10n ** 12n, isProbe: true }), {
       packetLimitValue: undefined,
+      isBusy: false,
       convert: (value) => value * 10n ** 9n
     })
     expect(reply).toMatchObject({ type: 'reject', code: 'F08' })
@@ -277,9 +278,19 @@ describe('what the credit decides', () => {
     const packet = packetOf({ minimum: 100n })
     const first = read(await receive(packet))
     expect(first[0]).toBe('fulfill')
-    const changed = { packetLimitValue: undefined, convert }
+    const changed = { packetLimitValue: undefined, isBusy: false, convert }
     expect(read(await receive(packet, changed))).toEqual(first)
     expect((await receive(packetOf({ minimum: 100n, sequence: 2n }), changed)).type).toBe('reject')
+    expect(payment.receivedValue).toBe(100n)
+  })
+
+  it('T03 while too many of its peer are under way, unless it was credited before', async () => {
+    const payment = credits.open(PAYMENT_ID)
+    const packet = packetOf({ sequence: 1n })
+    const first = read(await receive(packet))
+    const busy = { ...SAME, isBusy: true }
+    expect(read(await receive(packet, busy))).toEqual(first)
+    expect(read(await receive(packetOf({ sequence: 2n }), busy))[0]).toBe('T03')
     expect(payment.receivedValue).toBe(100n)
   })
 
@@ -330,6 +341,7 @@ describe('what the credit decides', () => {
         async (amount, minimum, maximumValue, [numerator, denominator]) => {
           const from: Arrival = {
             packetLimitValue: undefined,
+            isBusy: false,
             convert: (value) => (value * numerator) / denominator
           }
           const fresh = (credits = new MemoryCredits(() => NOW_MS))

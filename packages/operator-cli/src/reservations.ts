@@ -15,6 +15,8 @@ export interface RefusedReservation {
   readonly debitAmount: Amount
   /** Why not. */
   readonly reason: string
+  /** Whether it is because there is no such grant: then it can be accepted. */
+  readonly grantUnknown: boolean
 }
 
 /** What the auth server was told anew. */
@@ -33,12 +35,54 @@ export async function restoreReservations(client: OperatorClient): Promise<Resto
   const { refused, ...counts } = await client.callWallet('restoreReservations', {}, options)
   return {
     ...counts,
-    refused: refused.map(({ paymentId, grantId, walletAddress, debitValue, debitAsset, reason }) => ({
-      id: paymentId,
-      grantId,
-      walletAddress,
-      debitAmount: { value: parseAmountValue(debitValue), asset: assetOf(debitAsset) },
-      reason
-    }))
+    refused: refused.map(
+      ({ paymentId, grantId, walletAddress, debitValue, debitAsset, reason, grantUnknown }) => ({
+        id: paymentId,
+        grantId,
+        walletAddress,
+        debitAmount: { value: parseAmountValue(debitValue), asset: assetOf(debitAsset) },
+        reason,
+        grantUnknown
+      })
+    )
+  }
+}
+
+/** Maximum number of payments that are accepted with one call. */
+const ACCEPTED_MAX = 100
+
+/**
+ * Accepts payments that no grant counts, because the auth server lost their grants.
+ *
+ * @returns the ids that this call recorded
+ */
+export async function acceptPayments(
+  client: OperatorClient,
+  ids: readonly string[],
+  reason: string
+): Promise<readonly string[]> {
+  const accepted: string[] = []
+  for (let start = 0; start < ids.length; start += ACCEPTED_MAX) {
+    const request = { paymentIds: ids.slice(start, start + ACCEPTED_MAX), reason }
+    const options = { idempotent: true, deadlineMs: DEADLINE_MS }
+    const { paymentIds } = await client.callWallet('acceptUncountedPayments', request, options)
+    accepted.push(...paymentIds)
+  }
+  return accepted
+}
+
+/**
+ * Accepts all payments whose grants the auth server lost. It is told anew first, of what it can count.
+ *
+ * @returns the ids that this call recorded
+ */
+export async function acceptAllPayments(client: OperatorClient, reason: string): Promise<readonly string[]> {
+  const accepted: string[] = []
+  for (;;) {
+    const { refused } = await restoreReservations(client)
+    const ids = refused.filter(({ grantUnknown }) => grantUnknown).map(({ id }) => id)
+    const told = await acceptPayments(client, ids, reason)
+    accepted.push(...told)
+    if (told.length === 0) return accepted
   }
 }

@@ -851,7 +851,8 @@ describe('reservations that the auth server lost', () => {
       walletAddress: 'http://localhost:4001/alice',
       debitValue: '1050',
       debitAsset: { code: 'USD', scale: 2 },
-      reason: 'The grant is unknown'
+      reason: 'The grant is unknown',
+      grantUnknown: true
     }))
     services.restored = { restoredCount: 0n, outcomeCount: 0n, refusedCount: 1_021n, refused }
     const { status, stdout, stderr } = await run(['reservation', 'restore'])
@@ -863,6 +864,43 @@ describe('reservations that the auth server lost', () => {
     )
     expect(stdout.match(/The grant is unknown/g)).toHaveLength(20)
     expect(stdout).toContain('and 1001 more')
+  })
+
+  const idOf = (index: number) => `01936000-0000-7000-8000-${String(index).padStart(12, '0')}`
+  const refuse = (count: number) => {
+    const refused = Array.from({ length: count }, (_, index) => ({
+      paymentId: idOf(index),
+      grantId: GRANT_ID,
+      walletAddress: 'http://localhost:4001/alice',
+      debitValue: '1050',
+      debitAsset: { code: 'USD', scale: 2 },
+      reason: index === 0 ? 'The grant has no room left for the payment' : 'The grant is unknown',
+      grantUnknown: index !== 0
+    }))
+    services.restored = { restoredCount: 0n, outcomeCount: 0n, refusedCount: BigInt(count), refused }
+  }
+
+  it('are accepted by their ids, or all whose grants are lost', async () => {
+    refuse(203)
+    const because = ['--reason', 'ticket 4711']
+    expect(await json('reservation', 'accept', idOf(2), ...because)).toEqual({ accepted: [idOf(2)] })
+    expect((await run(['reservation', 'accept', '--all', ...because])).stdout).toBe(
+      'Accepted 201 payments.\n'
+    )
+    expect(services.acceptedBecause).toEqual(Array.from({ length: 4 }, () => 'ticket 4711'))
+    expect(await json('reservation', 'accept', '--all', ...because)).toEqual({ accepted: [] })
+    expect(services.restored.refused.map(({ paymentId }) => paymentId)).toEqual([idOf(0)])
+  })
+
+  it.each([
+    ['nothing', ['--reason', 'a']],
+    ['ids and --all', [idOf(1), '--all', '--reason', 'a']],
+    ['what is no id', ['7', '--reason', 'a']],
+    ['no reason', [idOf(1)]]
+  ])('are not accepted for %s', async (_what, words) => {
+    refuse(2)
+    expect((await run(['reservation', 'accept', ...words])).status).toBe(1)
+    expect(services.restored.refused).toHaveLength(2)
   })
 })
 

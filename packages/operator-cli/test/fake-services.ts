@@ -43,6 +43,8 @@ export interface FakeServices {
   lostPayments: wallet.LostPayment[]
   /** How many ids each call was to give up. */
   readonly givenUpTogether: number[]
+  /** The reason of each call that accepted payments. */
+  readonly acceptedBecause: string[]
   /** What the auth server is told anew of. */
   restored: wallet.RestoreReservationsResponse
   /** What an audit answers. */
@@ -87,6 +89,7 @@ export async function startFakeServices(
     lostPayments: [],
     restored: { restoredCount: 0n, outcomeCount: 0n, refusedCount: 0n, refused: [] },
     givenUpTogether: [],
+    acceptedBecause: [],
     checks: [],
     auditRequest: undefined,
     movementIds: [],
@@ -342,6 +345,13 @@ function walletService(state: State, { unary }: Handlers): wallet.WalletOperator
       return { paymentIds: lost.map(({ paymentId }) => paymentId) }
     }),
     restoreReservations: unary(async () => state.restored),
+    acceptUncountedPayments: unary(async ({ paymentIds, reason }) => {
+      state.acceptedBecause.push(reason)
+      const accepted = state.restored.refused.filter(({ paymentId }) => paymentIds.includes(paymentId))
+      const refused = state.restored.refused.filter((payment) => !accepted.includes(payment))
+      state.restored = { ...state.restored, refused, refusedCount: BigInt(refused.length) }
+      return { paymentIds: accepted.map(({ paymentId }) => paymentId) }
+    }),
     audit: unary(async (request) => {
       state.auditRequest = request
       return { checks: state.checks }

@@ -101,7 +101,8 @@ describe('telling the auth server anew of what it lost', () => {
           walletAddress: 'http://wallet.test/alice',
           debitValue: '7',
           debitAsset: { code: 'USD', scale: 2 },
-          reason: 'The grant is unknown'
+          reason: 'The grant is unknown',
+          grantUnknown: true
         }
       ]
     })

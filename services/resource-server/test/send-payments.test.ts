@@ -565,6 +565,69 @@ describe('a payment that is under way', () => {
     expect(peer.payment(id).receivedValue).toBe(3_000n)
   })
 
+  it('ends with what was delivered if a freeze holds it and its receiver expires', async () => {
+    const id = ask(3_000n)
+    peer.packetLimitValue = 1_000n
+    let fulfilled = 0
+    peer.handle = async (_prepare, answer) => {
+      const later = { code: 'T00', triggeredBy: peer.ilpAddress, message: '', data: Buffer.alloc(0) }
+      if (fulfilled > 0) return { type: 'reject', ...later }
+      const reply = await answer()
+      if (reply.type === 'fulfill') fulfilled += 1
+      return reply
+    }
+    const before = await world.available('alice')
+    const created = await payQuote((await quote()).textAt('id'))
+    while (fulfilled === 0) await delay(TICK_MS)
+    await world.operate('freezeAccount', { accountName: 'alice', reason: '' })
+    while ((await sendingOf(created.textAt('id')))?.leased_by !== null) await delay(TICK_MS)
+    const read = await world.request('GET', created.textAt('id').slice(PUBLIC_URL.length))
+    expect(read.body).toMatchObject({ failed: false })
+    provider.payment = { ...provider.payment, expiresAt: '2020-01-01T00:00:00Z' }
+    aheadMs += 60_000
+    const ended = await world.whenEnded(created.textAt('id'))
+    await world.operate('unfreezeAccount', { accountName: 'alice', reason: '' })
+    expect(ended.body).toMatchObject({ failed: true, sentAmount: usd(1_000) })
+    expect(await reasonOf(idOf(created))).toEqual({
+      failure_reason: 'partially_delivered',
+      settled_receive_value: '1000'
+    })
+    expect(peer.payment(id).receivedValue).toBe(1_000n)
+    expect(await world.available('alice')).toBe(before - 1_000n)
+    await world.whenDelivered()
+    expect(reservationOf(created)).toMatchObject({ state: 'settled', debited: 1_000n, received: 1_000n })
+  })
+
+  it('ends after ten attempts that deliver less than a hundredth of it each', async () => {
+    const id = ask(3_000n)
+    peer.packetLimitValue = 1n
+    let isTaken = false
+    peer.handle = async (_prepare, answer) => {
+      const later = { code: 'T00', triggeredBy: peer.ilpAddress, message: '', data: Buffer.alloc(0) }
+      if (isTaken) return { type: 'reject', ...later }
+      const reply = await answer()
+      if (reply.type === 'fulfill') isTaken = true
+      return reply
+    }
+    const created = await payQuote((await quote()).textAt('id'))
+    let attempts = 0
+    const path = created.textAt('id').slice(PUBLIC_URL.length)
+    while ((await world.request('GET', path)).at('failed') === false) {
+      const sending = await sendingOf(created.textAt('id'))
+      if (sending !== undefined && sending.attempts > attempts) {
+        attempts = sending.attempts
+        isTaken = false
+      }
+      aheadMs += 1_000
+      await delay(TICK_MS)
+    }
+    expect(peer.payment(id).receivedValue).toBe(10n)
+    expect(await reasonOf(idOf(created))).toEqual({
+      failure_reason: 'partially_delivered',
+      settled_receive_value: '10'
+    })
+  })
+
   it('waits while too much is owed to the peer already', async () => {
     const id = ask()
     const limit = (payableLimitValue: string) =>

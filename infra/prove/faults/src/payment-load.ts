@@ -139,12 +139,10 @@ export class PaymentLoad {
         where metadata->>'mark' = any($1)`,
       [this.payments.map(({ mark }) => mark)]
     )
-    return this.payments.flatMap((payment) =>
-      untruthsOf(
-        payment,
-        rows.filter(({ mark }) => mark === payment.mark)
-      )
-    )
+    // Not searched for each payment: proxies of this process stand still meanwhile, and a cluster behind them falls apart.
+    const stored = new Map<string, StoredPayment[]>()
+    for (const row of rows) stored.set(row.mark, [...(stored.get(row.mark) ?? []), row])
+    return this.payments.flatMap((payment) => untruthsOf(payment, stored.get(payment.mark) ?? []))
   }
 
   /** Balances and grants compared with payments: one sentence for each difference. */

@@ -406,6 +406,13 @@ describeTrial('both databases, lost under load and recovered from backups and ar
       expect(await audit()).toEqual(left)
       // Again, with nothing to tell.
       expect(await restoreReservations()).toMatchObject({ status: 1, restored: 0, outcomes: 0 })
+      // An operator takes note of them.
+      const accepting = ['reservation', 'accept', '--all', '--reason', 'the grant was lost']
+      const { status, lines } = await runOperatorCli(system, accepting)
+      expect(status).toBe(0)
+      expect([...(lines[0]?.accepted as string[])].sort()).toEqual(ofLate.map(({ id }) => id))
+      expect(await audit()).toEqual([])
+      expect(await restoreReservations()).toEqual({ status: 0, restored: 0, outcomes: 0, refused: [] })
     },
     TIMEOUT_MS
   )

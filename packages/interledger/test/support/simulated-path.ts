@@ -90,6 +90,7 @@ export function createSimulatedPath(
   const deliver = async (prepare: Prepare, { numerator, denominator }: Fraction): Promise<Buffer> => {
     const from: Arrival = {
       packetLimitValue: undefined,
+      isBusy: false,
       convert: (value) => (value * numerator) / denominator
     }
     // As a listener reads it.

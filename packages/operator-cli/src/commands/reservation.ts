@@ -1,6 +1,14 @@
 import { Command } from 'commander'
+import { parseUuid } from '../arguments.js'
+import { CommandError } from '../command-error.js'
 import type { RunSession } from '../session.js'
-import { type RefusedReservation, type RestoredReservations, restoreReservations } from '../reservations.js'
+import {
+  acceptAllPayments,
+  acceptPayments,
+  type RefusedReservation,
+  type RestoredReservations,
+  restoreReservations
+} from '../reservations.js'
 import { amountCell, amountJson } from '../output.js'
 
 /** Maximum number of refused payments that are shown to people; `--json` shows all that are told. */
@@ -11,7 +19,7 @@ export class ReservationsRefused extends Error {
   override readonly name = 'ReservationsRefused'
 }
 
-/** `reservation restore` */
+/** `reservation restore|accept` */
 export function reservationCommand(run: RunSession): Command {
   const reservation = new Command('reservation').description('what the auth server counts for payments')
   reservation
@@ -30,7 +38,28 @@ export function reservationCommand(run: RunSession): Command {
         if (told.refusedCount > 0n) throw new ReservationsRefused()
       })
     )
+  reservation
+    .command('accept')
+    .description(
+      'accept payments that no grant counts, because the auth server lost their grants: the audit counts them and names them no longer; for good'
+    )
+    .argument('[payment-id...]', 'their ids', parseUuids)
+    .option('--all', 'all whose grants are lost; what can be recorded at the auth server is recorded before')
+    .requiredOption('--reason <text>', 'why; it is kept with your name')
+    .action((ids: readonly string[], { all, reason }: { all?: boolean; reason: string }, command: Command) =>
+      run(command, async ({ client, print }) => {
+        if ((all === true) === ids.length > 0)
+          throw new CommandError('say which payments: their ids, or --all', 'payment-id')
+        const accepted =
+          all === true ? await acceptAllPayments(client, reason) : await acceptPayments(client, ids, reason)
+        print.result({ accepted }, `Accepted ${String(accepted.length)} payments.`)
+      })
+    )
   return reservation
+}
+
+function parseUuids(text: string, previous: readonly string[] = []): readonly string[] {
+  return [...previous, parseUuid(text)]
 }
 
 function toJson({ restoredCount, outcomeCount, refusedCount, refused }: RestoredReservations): unknown {

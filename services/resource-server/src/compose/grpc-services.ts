@@ -118,6 +118,7 @@ function walletOperatorService(dependencies: GrpcDependencies): wallet.WalletOpe
     listLostPayments: handlers.unary(answer(operator.listLostPaymentsRpc(dependencies))),
     giveUpLostPayments: handlers.unary(answer(operator.giveUpLostPaymentsRpc(dependencies))),
     restoreReservations: handlers.unary(answer(operator.restoreReservationsRpc(dependencies))),
+    acceptUncountedPayments: handlers.unary(answer(operator.acceptUncountedPaymentsRpc(dependencies))),
     audit: handlers.unary(answer(operator.auditRpc(dependencies)))
   }
 }

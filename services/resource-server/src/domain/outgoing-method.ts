@@ -62,7 +62,7 @@ export type SendResult =
       readonly reason: FailureReason
       /** Whether it is known of everything that was sent what became of it. */
       readonly isDecided: boolean
-      /** Whether this attempt delivered anything. */
+      /** Whether this attempt delivered enough to try as often again: a hundredth of the payment. */
       readonly progressed: boolean
     }
   /** The signal was aborted. */
@@ -86,6 +86,13 @@ export interface OutgoingMethod {
    *   go on
    */
   send(order: SendOrder, signal: AbortSignal): Promise<SendResult>
+  /**
+   * Looks at a payment of which nothing may be sent now, because of a freeze.
+   *
+   * @returns `stopped` if it could go on; otherwise how it ends
+   * @throws what the database throws
+   */
+  hold(order: SendOrder): Promise<Exclude<SendResult, { readonly kind: 'later' }>>
 }
 
 /**

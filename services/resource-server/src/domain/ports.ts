@@ -216,8 +216,8 @@ export interface LostReservation {
 /** The result of recording a reservation anew. */
 export type RestoreResult =
   | { readonly kind: 'restored' }
-  /** The auth server says why not. */
-  | { readonly kind: 'refused'; readonly reason: string }
+  /** The auth server says why not, and whether it is because there is no such grant. */
+  | { readonly kind: 'refused'; readonly reason: string; readonly isGrantUnknown: boolean }
 
 /** A reservation, as the auth server stores it. */
 export interface Reservation {

@@ -11,7 +11,8 @@ const leased = (paymentId: string, isNew: boolean): LeasedSending => ({
   receiveAsset: { code: 'USD', scale: 2 },
   receiveValue: 1n,
   sending: { peerId: 'peer', sendMaxValue: 1n },
-  attempts: isNew ? 0 : 1
+  attempts: isNew ? 0 : 1,
+  isHeld: false
 })
 
 it('new payments are sent though any number of others is tried again and never answered', async () => {

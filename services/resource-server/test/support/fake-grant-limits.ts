@@ -252,7 +252,10 @@ export class FakeGrantLimits {
 
   #restore(lost: auth.LostReservation): { $case: 'restored'; value: auth.Restored } {
     const refusal = this.restoreRefusals.get(lost.paymentId)
-    if (refusal !== undefined) throw new RpcError({ code: status.FAILED_PRECONDITION, message: refusal })
+    if (refusal !== undefined) {
+      const code = refusal === 'The grant is unknown' ? status.NOT_FOUND : status.FAILED_PRECONDITION
+      throw new RpcError({ code, message: refusal, field: 'grant_id' })
+    }
     const { paymentId, grantId, walletAddress, receiver, debitAmount, receiveAmount } = lost
     const hash = contentHash(lost, grantId)
     if (!this.reservations.has(paymentId)) {

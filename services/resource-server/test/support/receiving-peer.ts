@@ -110,6 +110,7 @@ export async function startReceivingPeer(clock: Clock, ilpAddress = 'test.other'
       const answer = (): Promise<Reply> =>
         receiver.receive(prepare, {
           packetLimitValue: peer.packetLimitValue,
+          isBusy: false,
           convert: (value) => (value * peer.rateThousandths) / 1_000n
         })
       // Probes ask for more than anybody has.

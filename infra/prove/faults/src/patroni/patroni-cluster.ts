@@ -19,6 +19,8 @@ interface Member {
   readonly name: string
   readonly role: 'leader' | 'replica' | 'sync_standby'
   readonly state: string
+  /** Undefined of one that does not run. */
+  readonly timeline?: number
 }
 
 /** Three nodes of Patroni with synchronous replication, etcd, and HAProxy, which leads to the primary. */
@@ -131,7 +133,9 @@ export class PatroniCluster {
           .join(' ')
         return (
           roles === 'leader replica sync_standby' &&
-          members.every(({ state }) => /^(running|streaming)$/.test(state))
+          members.every(({ state }) => /^(running|streaming)$/.test(state)) &&
+          // One that has come back on the timeline of its own past is stopped once more, and rewound.
+          new Set(members.map(({ timeline }) => timeline)).size === 1
         )
       },
       WHOLE_WITHIN_MS

@@ -198,6 +198,8 @@ function configurationOf(node: {
       connect_address: hostOf(proxies.postgres),
       data_dir: node.dataDirectory,
       bin_dir: dirname(PROGRAMS.postgres),
+      // A node that is made anew waits for no checkpoint, which would take minutes.
+      basebackup: [{ checkpoint: 'fast' }],
       authentication: {
         superuser: { username: 'postgres', password },
         replication: { username: 'replicator', password }

@@ -125,6 +125,7 @@ const received = target({
     const prepare = decodePrepare(writePrepare(input, destination, NOW_MS))
     const reply = await receiver.receive(prepare, {
       packetLimitValue: 800n,
+      isBusy: false,
       convert: (value) => value
     })
     mustHold({
@@ -201,6 +202,7 @@ const sent = target({
       const prepare = decodePrepare(bytes)
       const reply: Reply = await receiver.receive(prepare, {
         packetLimitValue: undefined,
+        isBusy: false,
         convert: (value) => value
       })
       if (answer?.kind === 'lost') throw new Error('the answer is lost')

@@ -16,6 +16,11 @@ export interface OutcomeEntry {
   readonly delivered: boolean
   /** Whether its payment was lost by a change of the database's timeline and given up by an operator. */
   readonly isLost: boolean
+  /**
+   * Whether an operator accepted that no grant counts its payment: `changed` if the payment is no longer what it was then; undefined if
+   * nobody did.
+   */
+  readonly acceptance: 'valid' | 'changed' | undefined
   /** Undefined for a payment id that was given up. */
   readonly payment: PersistedPayment | undefined
 }
@@ -57,6 +62,8 @@ interface Row {
   readonly settled_receive_value: string | null
   readonly delivered: boolean
   readonly is_lost: boolean
+  /** Null unless it was accepted. */
+  readonly is_as_accepted: boolean | null
   /** Null if there is no payment; then all that follows is null too. */
   readonly grant_id: string | null
   readonly client: string
@@ -99,7 +106,10 @@ export async function* readOutcomeEntries(
       // every page; `limit 1` prevents that.
       Prisma.sql`
         select r.payment_id, r.outcome, r.settled_debit_value::text, r.settled_receive_value::text, r.charged_at, r.delivered_at is not null as delivered,
-               r.given_up_cause is not distinct from 'lost' as is_lost, p.*
+               r.given_up_cause is not distinct from 'lost' as is_lost,
+               (select (x.grant_id, x.settled_debit_value, x.settled_receive_value)
+                         is not distinct from (p.grant_id, r.settled_debit_value, r.settled_receive_value)
+                  from accepted_payment x where x.payment_id = r.payment_id) as is_as_accepted, p.*
           from (select * from grant_reservation where payment_id > ${after}::uuid order by payment_id
                  limit ${pageSize}::integer) r
           left join lateral (
@@ -137,6 +147,7 @@ function toEntry(row: Row, urls: ResourceUrls): OutcomeEntry {
     settledReceiveValue: row.settled_receive_value === null ? undefined : BigInt(row.settled_receive_value),
     delivered: row.delivered,
     isLost: row.is_lost,
+    acceptance: row.is_as_accepted === null ? undefined : row.is_as_accepted ? 'valid' : 'changed',
     payment:
       row.grant_id === null
         ? undefined

@@ -30,10 +30,17 @@ export async function checkReservations(dependencies: ReservationCheckDependenci
   const doubts: Pair[] = []
   const stale: string[] = []
   const lost: string[] = []
+  let acceptedCount = 0n
+  const changed: string[] = []
   const olderThanMs = dependencies.clock.now() - dependencies.openAgeMaxSeconds * 1_000
   const lossBoundMs = await readLossBound(dependencies)
   for await (const pair of readPairs(undefined, dependencies)) {
     count += 1n
+    if (pair.entry?.acceptance !== undefined) acceptedCount += 1n
+    if (pair.entry?.acceptance === 'changed')
+      changed.push(
+        `payment ${pair.paymentId}: here ${describeEntry(pair.entry)}, which is not what was accepted`
+      )
     const lostPayment = findLost(pair, lossBoundMs)
     if (lostPayment !== undefined) {
       lost.push(describeLost(lostPayment))
@@ -67,6 +74,11 @@ export async function checkReservations(dependencies: ReservationCheckDependenci
       invariant: 'No payment was lost that was reserved before the database changed its timeline.',
       checkedCount: count,
       violations: tellViolations(lost)
+    },
+    {
+      invariant: 'Each payment that an operator accepted because its grant was lost is what it was then.',
+      checkedCount: acceptedCount,
+      violations: tellViolations(changed)
     }
   ]
 }
@@ -101,6 +113,8 @@ function findDisagreement(
   const there = reservation === undefined ? 'nothing' : describeReservation(reservation)
   const told = `payment ${paymentId}: here ${here}, at the auth server ${there}`
   if (reservation === undefined) {
+    // The auth server lost the grant, and an operator took note of the payment.
+    if (entry?.acceptance === 'valid') return undefined
     // The auth server knows of a payment id that was given up only after the outcome was delivered.
     return entry === undefined || (entry.payment === undefined && !entry.delivered) ? undefined : told
   }

@@ -33,6 +33,8 @@ export interface RefusedReservation {
   readonly debitAmount: Amount
   /** Why not. */
   readonly reason: string
+  /** Whether it is because there is no such grant: then an operator may accept the payment. */
+  readonly isGrantUnknown: boolean
 }
 
 /** What the auth server was told anew. */
@@ -87,11 +89,18 @@ export async function restoreReservations(
 /** Whether the auth server does not know a payment id or its outcome, as if what it acknowledged was lost. */
 function isUnknownThere({ reservation, entry }: Pair): boolean {
   if (entry === undefined) return false
+  if (reservation === undefined && entry.acceptance === 'valid') return false
   if (reservation === undefined) return entry.payment !== undefined || entry.delivered
   return reservation.state === 'open' && entry.delivered
 }
 
-async function tellAnew(
+/**
+ * Tells the auth server anew of some payments.
+ *
+ * @param batch at most {@link RESTORED_MAX}, all unknown there
+ * @throws AuthServerUnavailable
+ */
+export async function tellAnew(
   batch: readonly Pair[],
   { database, grantLimits, logger, onReservationEnded }: RestoreReservationsDependencies
 ): Promise<{ restored: number; refused: readonly RefusedReservation[]; outcomes: number }> {
@@ -106,11 +115,12 @@ async function tellAnew(
     if (result?.kind === 'restored') return []
     const { grantId, walletAddress, debitAmount } = payment
     const reason = result?.reason ?? 'It is not known here when it was charged'
+    const isGrantUnknown = result?.isGrantUnknown === true
     logger.error(
       { paymentId, grantId, reason },
       'the auth server did not record the reservation of a payment'
     )
-    return [{ paymentId, grantId, walletAddress, debitAmount, reason }]
+    return [{ paymentId, grantId, walletAddress, debitAmount, reason, isGrantUnknown }]
   })
   const refusedIds = new Set(refused.map(({ paymentId }) => paymentId))
   // An outcome without its reservation would be refused again and again.

@@ -29,6 +29,8 @@ const ATTEMPTS_MAX = 10
 /** How long the first pause between two attempts is, and the longest, in milliseconds; each is twice as long as the one before. */
 const FIRST_PAUSE_MS = 1_000
 const PAUSE_MAX_MS = 60_000
+/** How often it is looked whether a payment that a freeze holds could go on at all, in milliseconds. */
+const HELD_PAUSE_MS = 60_000
 
 /** What sending payments needs. */
 export interface SendDependencies {
@@ -46,12 +48,12 @@ export interface SendDependencies {
 /** Sends payments that were begun. */
 export interface SentPayments {
   /**
-   * Takes up to `limit` payments whose next attempt is due.
+   * Takes up to `limit` payments whose next attempt is due. Those that a freeze holds are taken a minute later, to be looked at.
    *
    * @param running ids (UUID) of payments that this process sends
    */
   take(limit: number, running: readonly string[]): Promise<readonly LeasedSending[]>
-  /** Which of some payments (UUID) a freeze holds since they were taken. */
+  /** Which of some payments (UUID) a freeze holds. */
   findHeld(running: readonly string[]): Promise<readonly string[]>
   /**
    * Makes an attempt, and ends the payment if it is over.
@@ -70,13 +72,21 @@ export function createSentPayments(dependencies: SendDependencies): SentPayments
     take(limit, running) {
       const nowMs = clock.now()
       const lease = { leaseId: newId(clock, random), leasedUntilMs: nowMs + LEASE_MS }
-      return leaseDue(database, { ...lease, limit, except: running, holdsFrozen, nowMs })
+      return leaseDue(database, {
+        ...lease,
+        limit,
+        except: running,
+        holdsFrozen,
+        nowMs,
+        heldDueBeforeMs: nowMs - HELD_PAUSE_MS
+      })
     },
     async findHeld(running) {
       return holdsFrozen ? findHeldSendings(database, running) : []
     },
     async attempt(payment, signal) {
-      const result = await dependencies.method.send(payment, signal)
+      const { method } = dependencies
+      const result = payment.isHeld ? await method.hold(payment) : await method.send(payment, signal)
       if (result.kind === 'ended') return end({ ...payment, ...result })
       const next = nextAttempt(payment.attempts, result, clock.now())
       if (next.attempts >= ATTEMPTS_MAX && result.kind === 'later' && result.isDecided)

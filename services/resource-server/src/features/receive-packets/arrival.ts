@@ -11,14 +11,17 @@ export interface PeerArrival extends Arrival {
  * A packet of a peer.
  *
  * @param to.asset of the payment that it is for, and `to.rate` to it; undefined when there is none
+ * @param isBusy whether too many packets of the peer are under way
  */
 export function arrivalFrom(
   peer: PacketPeer,
-  to: { readonly asset: Asset; readonly rate: Rate | undefined } | undefined
+  to: { readonly asset: Asset; readonly rate: Rate | undefined } | undefined,
+  isBusy: boolean
 ): PeerArrival {
   return {
     peer,
     packetLimitValue: peer.packetLimitValue,
+    isBusy,
     convert(value, asset) {
       if (isSameAsset(asset, peer.asset)) return value
       if (to?.rate === undefined || !isSameAsset(asset, to.asset)) return undefined

@@ -13,7 +13,7 @@ import { arrivalFrom, type PeerArrival } from './arrival.js'
 import type { ReceiveDependencies } from './dependencies.js'
 import { createPacketCredits } from './packet-credits.js'
 
-/** Maximum number of packets of one peer that are answered at a time: a flood of one does not keep others waiting. */
+/** Maximum number of packets of one peer that are credited at a time: a flood of one does not keep others waiting. */
 const PACKETS_AT_A_TIME_MAX = 250
 
 /** Answers packets. */
@@ -30,7 +30,7 @@ export interface PacketReceiver {
 
 /** Receives packets for the incoming payments hosted here. */
 export function createPacketReceiver(dependencies: ReceiveDependencies): PacketReceiver {
-  const { ilpAddress, addresses, rates } = dependencies
+  const { addresses, rates } = dependencies
   const receiver = createStreamReceiver<PeerArrival>({
     ...dependencies,
     credits: createPacketCredits(dependencies)
@@ -39,13 +39,12 @@ export function createPacketReceiver(dependencies: ReceiveDependencies): PacketR
 
   const answer = async (prepare: Prepare, peer: PacketPeer): Promise<Reply> => {
     const count = (underWay.get(peer.id) ?? 0) + 1
-    if (count > PACKETS_AT_A_TIME_MAX) return busy(ilpAddress)
     underWay.set(peer.id, count)
     try {
       const resolved = addresses.resolve(prepare.destination)
       const to =
         resolved.outcome === 'payment' ? await priceOf(peer.asset, resolved.target.asset, rates) : undefined
-      return await receiver.receive(prepare, arrivalFrom(peer, to))
+      return await receiver.receive(prepare, arrivalFrom(peer, to, count > PACKETS_AT_A_TIME_MAX))
     } finally {
       const left = (underWay.get(peer.id) ?? 1) - 1
       if (left === 0) underWay.delete(peer.id)
@@ -73,16 +72,5 @@ async function priceOf(
   } catch (error) {
     if (error instanceof RequestRefused && error.because === 'rates-unavailable') return undefined
     throw error
-  }
-}
-
-/** T03: its peer may send it again, a little later. */
-function busy(ilpAddress: string): Reply {
-  return {
-    type: 'reject',
-    code: 'T03',
-    triggeredBy: ilpAddress,
-    message: 'too many packets at a time',
-    data: Buffer.alloc(0)
   }
 }

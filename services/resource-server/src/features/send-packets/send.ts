@@ -10,7 +10,7 @@ import {
 } from '@open-payments-server/interledger'
 import { isSameAsset } from '@open-payments-server/value-types/amounts'
 import type { FailureReason } from '../../domain/failure-reasons.js'
-import type { SendOrder, SendResult } from '../../domain/outgoing-method.js'
+import type { OutgoingMethod, SendOrder, SendResult } from '../../domain/outgoing-method.js'
 import { roomOf } from '../../domain/receiver.js'
 import { readProgress } from '../../modules/interledger/index.js'
 import type { SendingPeer } from '../../modules/peers/index.js'
@@ -24,6 +24,17 @@ const PACKET_LIFETIME_MS = 20_000
 
 /** Codes with which a receiver does not take what the terms let a packet ask for. */
 const TOO_LITTLE: ReadonlySet<string> = new Set(['F99', 'F04', 'F05', 'R01'])
+
+/**
+ * The most packets of a payment, through all attempts: a receiver that takes a unit at a time must not fill the journal. What was delivered
+ * by then is what the payment costs.
+ */
+const PACKETS_MAX = 100_000
+/**
+ * The part of a payment that an attempt must deliver to be tried as often again, as a divisor: a receiver that takes a unit now and then
+ * must not keep it from ending.
+ */
+const PROGRESS_DIVISOR = 100n
 
 /**
  * Sends a payment over Interledger, or what is left of one: reads the receiver, probes the way, and pays what the journal says is missing.
@@ -40,6 +51,7 @@ export async function send(
   if (isStopped()) return { kind: 'stopped' }
   const progress = order.isNew ? NO_PROGRESS : await readProgress(database, order.paymentId)
   if (missingOf(order, progress) <= 0n) return over(progress, 'partially_delivered')
+  if (progress.nextSequence >= PACKETS_MAX) return over(progress, 'receiver_unreachable')
   const peer = await dependencies.findPeer(order.sending.peerId)
   if (peer === undefined) throw new Error(`no peer ${order.sending.peerId} of a payment that is sent to it`)
   const sending = { ...dependencies, path: await pathOver(peer, dependencies) }
@@ -57,15 +69,33 @@ export async function send(
     },
     { ...sending, journal: dependencies.journals.of(order, peer) }
   )
-  if (hasProgressed(result.progress, progress)) dependencies.receivers.vouchFor(order.receiver)
+  if (result.progress.deliveredValue > progress.deliveredValue)
+    dependencies.receivers.vouchFor(order.receiver)
   if (result.unknownPackets.length > 0) {
     const unknown = result.unknownPackets.map(({ sequence, because }) => ({ sequence, because }))
     logger.error({ paymentId: order.paymentId, unknown }, 'it is not known whether packets arrived')
   }
-  const ended = readEnd(result.end, progress, result.progress)
+  const ended = readEnd(result.end, order, progress, result.progress)
   return REFUSALS.has(result.end.outcome) && ended.kind === 'ended' && ended.deliveredValue === 0n
     ? { ...ended, reason: await whyRefused(order, ended.reason, dependencies) }
     : ended
+}
+
+/**
+ * Looks whether a payment of which nothing may be sent now could go on, as far as its receiver goes.
+ *
+ * @returns ends it as one that was frozen too long, with what was delivered before
+ * @throws what the database throws
+ */
+export async function hold(
+  order: SendOrder,
+  dependencies: SendPacketsDependencies
+): ReturnType<OutgoingMethod['hold']> {
+  const progress = await readProgress(dependencies.database, order.paymentId)
+  const receiver = await findReceiver(order, progress, dependencies)
+  return 'kind' in receiver && receiver.kind !== 'later'
+    ? over(progress, 'account_frozen')
+    : { kind: 'stopped' }
 }
 
 /** Ends by which a receiver, or the way to it, says no more than that it takes nothing. */
@@ -119,7 +149,7 @@ async function probeWay(
   if (probed.outcome === 'failed') {
     return probed.because === 'closed'
       ? over(progress, 'receiver_completed')
-      : later(progress, progress, 'receiver_unreachable')
+      : later(order, progress, progress, 'receiver_unreachable')
   }
   return isTooBad(probed.path, order, progress)
     ? over(progress, 'rate_changed')
@@ -128,15 +158,16 @@ async function probeWay(
 
 /** The receiver as it is now; or how the payment goes on if it cannot be paid now. */
 async function findReceiver(
-  { receiver: url, receiveAsset }: SendOrder,
+  order: SendOrder,
   progress: PaymentProgress,
   { receivers, clock, logger }: SendPacketsDependencies
 ): Promise<PayableReceiver | SendResult> {
+  const { receiver: url, receiveAsset } = order
   const reading = await receivers.readReceiver(url)
   if (reading.kind === 'not-found') return over(progress, 'receiver_not_found')
   if (reading.kind !== 'found') {
     logUnread(reading, logger)
-    return later(progress, progress, 'receiver_unreachable')
+    return later(order, progress, progress, 'receiver_unreachable')
   }
   const { receiver } = reading
   const { completed, expired } = roomOf(stateOf(receiver), clock.now())
@@ -161,7 +192,7 @@ function isTooBad({ rate }: ProbedPath, order: SendOrder, progress: PaymentProgr
 }
 
 /** What the end of an attempt means for the payment. */
-function readEnd(end: PayEnd, before: PaymentProgress, after: PaymentProgress): SendResult {
+function readEnd(end: PayEnd, order: SendOrder, before: PaymentProgress, after: PaymentProgress): SendResult {
   switch (end.outcome) {
     case 'complete':
       return over(after, 'partially_delivered')
@@ -174,7 +205,7 @@ function readEnd(end: PayEnd, before: PaymentProgress, after: PaymentProgress): 
     case 'stalled':
       return TOO_LITTLE.has(end.code ?? '')
         ? over(after, 'rate_changed')
-        : later(after, before, 'receiver_unreachable')
+        : later(order, before, after, 'receiver_unreachable')
     case 'violated':
       return { kind: 'undecided' }
     case 'stopped':
@@ -183,18 +214,22 @@ function readEnd(end: PayEnd, before: PaymentProgress, after: PaymentProgress): 
 }
 
 /** Nothing more is sent. A payment of which packets are unknown waits until they are decided. */
-function over(progress: PaymentProgress, reason: FailureReason): SendResult {
+function over(
+  progress: PaymentProgress,
+  reason: FailureReason
+): Extract<SendResult, { readonly kind: 'ended' | 'undecided' }> {
   const { deliveredValue, unknownSentValue } = progress
   return unknownSentValue > 0n ? { kind: 'undecided' } : { kind: 'ended', deliveredValue, reason }
 }
 
 /** What is left may be sent later. */
-function later(after: PaymentProgress, before: PaymentProgress, reason: FailureReason): SendResult {
+function later(
+  { receiveValue }: SendOrder,
+  before: PaymentProgress,
+  after: PaymentProgress,
+  reason: FailureReason
+): SendResult {
   const { deliveredValue, unknownSentValue } = after
-  const progressed = hasProgressed(after, before)
+  const progressed = (deliveredValue - before.deliveredValue) * PROGRESS_DIVISOR >= receiveValue
   return { kind: 'later', deliveredValue, reason, progressed, isDecided: unknownSentValue === 0n }
-}
-
-function hasProgressed(after: PaymentProgress, before: PaymentProgress): boolean {
-  return after.deliveredValue > before.deliveredValue
 }

@@ -282,10 +282,17 @@ function fromRestore(answer: auth.RestoreResult | undefined): RestoreResult {
     case 'restored':
       return { kind: 'restored' }
     case 'failure':
-      return { kind: 'refused', reason: result.value.message }
+      return { kind: 'refused', reason: result.value.message, isGrantUnknown: isGrantUnknown(result.value) }
     case undefined:
       throw new Error('the auth server answered a reservation without a result')
   }
+}
+
+/** As a code on the wire is: a number. */
+const NOT_FOUND: number = status.NOT_FOUND
+
+function isGrantUnknown({ code, field }: auth.Failure): boolean {
+  return code === NOT_FOUND && field === 'grant_id'
 }
 
 function fromReason(reason: auth.RefusalReason): RefusalReason {

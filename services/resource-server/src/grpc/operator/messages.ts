@@ -101,6 +101,6 @@ export function toLostPaymentMessage(lost: Reservation): wallet.LostPayment {
 
 /** A payment whose reservation the auth server did not record, on the wire. */
 export function toRefusedReservationMessage(refused: RefusedReservation): wallet.RefusedReservation {
-  const { debitAmount, ...named } = refused
-  return { ...named, debitValue: debitAmount.value.toString(), debitAsset: debitAmount.asset }
+  const { debitAmount, isGrantUnknown: grantUnknown, ...named } = refused
+  return { ...named, grantUnknown, debitValue: debitAmount.value.toString(), debitAsset: debitAmount.asset }
 }

@@ -30,6 +30,7 @@ const WALLET_OPERATOR_ROLES: RolesOf<typeof wallet.WalletOperatorServiceService>
   listLostPayments: 'viewer',
   giveUpLostPayments: 'operator',
   restoreReservations: 'operator',
+  acceptUncountedPayments: 'approver',
   audit: 'viewer'
 }
 

@@ -11,6 +11,10 @@ import {
 } from '@open-payments-server/service-kit/grpc'
 import { isUuid } from '@open-payments-server/value-types/identifiers'
 import { invalidCallField } from '../../domain/call-refused.js'
+import {
+  type AcceptPaymentsDependencies,
+  acceptUncounted
+} from '../../features/audit-money/accept-payments.js'
 import { auditMoney, type AuditMoneyDependencies } from '../../features/audit-money/audit-money.js'
 import {
   type GiveUpLostDependencies,
@@ -37,6 +41,7 @@ import { listPayments, type OperatedPayment } from '../../features/operate-walle
 import { createWalletAddress, listWalletAddresses } from '../../features/operate-wallets/wallet-addresses.js'
 import { required } from './answer.js'
 import {
+  namesOf,
   toAccountMessage,
   toLostPaymentMessage,
   toPaymentMessage,
@@ -230,6 +235,16 @@ export function restoreReservationsRpc(
       refusedCount: BigInt(refusedCount),
       refused: refused.map(toRefusedReservationMessage)
     }
+  }
+}
+
+/** `WalletOperatorService.AcceptUncountedPayments`. */
+export function acceptUncountedPaymentsRpc(
+  dependencies: AcceptPaymentsDependencies
+): UnaryHandler<wallet.AcceptUncountedPaymentsRequest, wallet.AcceptUncountedPaymentsResponse> {
+  return async ({ paymentIds, reason }, { clientNames }) => {
+    const order = { paymentIds, reason, by: namesOf(clientNames) }
+    return { paymentIds: [...(await acceptUncounted(order, dependencies))] }
   }
 }
 

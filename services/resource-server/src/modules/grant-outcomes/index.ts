@@ -3,6 +3,7 @@
  * delivered until it is acknowledged. Also the ids that were given up, and the database's timelines: a change of timeline
  * may have lost any of these.
  */
+export { type Acceptance, acceptPayments } from './accept.js'
 export { acknowledge, claimDue, deliverAgain, type DueOutcome, postpone } from './deliver.js'
 export { givingUp, isTaken, stoodFor } from './give-up.js'
 export { undelivered } from './measure.js'

@@ -185,7 +185,7 @@ const BEGIN_AT_ONCE = new Statement<LeasedRow & { readonly ready: boolean; reado
     on conflict (payment_id) do nothing
     returning payment_id
   )
-  select p.id, p.receiver, p.receive_value::text, p.peer_id, p.send_max_value::text, ra.code, ra.scale, 0 as attempts, p.ready,
+  select p.id, p.receiver, p.receive_value::text, p.peer_id, p.send_max_value::text, ra.code, ra.scale, 0 as attempts, false as holds, p.ready,
          begun.payment_id is not null as begun
     from pending p left join begun on begun.payment_id = p.id ${assetById(Prisma.sql`p.receive_asset_id`, Prisma.sql`ra`)}
    order by p.created_at, p.id`
@@ -226,6 +226,8 @@ function leasing({ leaseId, leasedUntilMs }: Lease) {
 
 /** A payment that this process sends now. */
 export interface LeasedSending extends SendOrder {
+  /** Whether a freeze holds it: then nothing is sent. */
+  readonly isHeld: boolean
   /** Attempts without a fulfillment, one after the other. */
   readonly attempts: number
 }
@@ -237,30 +239,35 @@ interface LeasedRow extends Omit<SendingColumns, 'begin_until'> {
   readonly code: string
   readonly scale: number
   readonly attempts: number
+  readonly holds: boolean
 }
 
 const LEASE = new Statement<LeasedRow>(
   'lease-payments-to-send',
   Prisma.sql`
   with due as (
-    select payment_id from sending s
+    select payment_id, held.holds
+      from sending s
+           cross join lateral (select freezing.holds from outgoing_payment p ${SENDING_JOINS} where p.id = s.payment_id) held
      where due_at <= ${NOW} and (leased_until is null or leased_until <= ${NOW})
        and not (payment_id = any(${placeholder('except')}::uuid[]))
-       and (select not freezing.holds from outgoing_payment p ${SENDING_JOINS} where p.id = s.payment_id)
-     order by due_at, payment_id limit ${placeholder('limit')}::integer for update skip locked
+       and (not held.holds or due_at <= ${placeholder('heldDueBefore')}::timestamptz)
+     order by due_at, payment_id limit ${placeholder('limit')}::integer for update of s skip locked
   ), leased as (
     update sending s
        set leased_by = ${placeholder('leaseId')}::uuid, leased_until = ${placeholder('leasedUntil')}::timestamptz
      where s.payment_id = any (array(select payment_id from due))
     returning s.payment_id, s.attempts
   )
-  select p.id, p.receiver, p.receive_value::text, p.peer_id, p.send_max_value::text, ra.code, ra.scale, leased.attempts
-    from leased join outgoing_payment p on p.id = leased.payment_id ${assetById(Prisma.sql`p.receive_asset_id`, Prisma.sql`ra`)}`
+  select p.id, p.receiver, p.receive_value::text, p.peer_id, p.send_max_value::text, ra.code, ra.scale, leased.attempts, due.holds
+    from leased join due on due.payment_id = leased.payment_id
+         join outgoing_payment p on p.id = leased.payment_id ${assetById(Prisma.sql`p.receive_asset_id`, Prisma.sql`ra`)}`
 )
 
 /**
- * Takes payments whose next attempt is due, and that nobody sends now. Those that a freeze holds wait.
+ * Takes payments whose next attempt is due, and that nobody sends now.
  *
+ * @param lease.heldDueBeforeMs those that a freeze holds are taken if their next attempt was due by then
  * @param lease.except ids (UUID) of payments that this process sends, though their leases may have ended
  */
 export async function leaseDue(
@@ -270,15 +277,17 @@ export async function leaseDue(
     readonly except: readonly string[]
     readonly holdsFrozen: boolean
     readonly nowMs: number
+    readonly heldDueBeforeMs: number
   }
 ): Promise<readonly LeasedSending[]> {
-  const { limit, except, holdsFrozen, nowMs } = lease
+  const { limit, except, holdsFrozen, nowMs, heldDueBeforeMs } = lease
   const rows = await LEASE.rows(on, {
     limit,
     except: [...except],
     holdsFrozen,
     ...leasing(lease),
-    now: instantText(nowMs)
+    now: instantText(nowMs),
+    heldDueBefore: instantText(heldDueBeforeMs)
   })
   return rows.map((row) => ({ ...readLeased(row, lease), isNew: false }))
 }
@@ -303,7 +312,8 @@ function readLeased(row: LeasedRow, { leaseId }: Lease): Omit<LeasedSending, 'is
     receiveAsset: { code: row.code, scale: row.scale },
     receiveValue: BigInt(row.receive_value),
     sending: readSending(row),
-    attempts: row.attempts
+    attempts: row.attempts,
+    isHeld: row.holds
   }
 }
 
