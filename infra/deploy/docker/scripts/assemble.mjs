@@ -1,6 +1,6 @@
 // Assembles the content of one image: a program and its production dependencies, nothing else.
 //
-//   node infra/deploy/docker/scripts/assemble.mjs <auth-server|resource-server|operator> <folder>
+//   node infra/deploy/docker/scripts/assemble.mjs <auth-server|resource-server|web|operator> <folder>
 //
 // The workspace must be installed and the program built. The Dockerfile runs it, and a test does the same in a plain folder.
 import { spawnSync } from 'node:child_process'
@@ -19,8 +19,8 @@ const notRun = /\.(map|[cm]?ts|cc?|h|bare|md|markdown|tsbuildinfo)$/
 /** Folder in which native packages contain builds for each system. */
 const prebuilds = 'prebuilds'
 const thisSystem = `${process.platform}-${process.arch}`
-/** Files that licenses require stay with their package. */
-const legal = /^(licen[cs]e|notice|copying|copyright)/i
+/** Files that licenses require stay with their package: texts, not the maps of a source of such a name. */
+const legal = /^(licen[cs]e|notice|copying|copyright)(?!.*\.map$)/i
 /** pnpm's records of the installation. */
 const installerNotes = new Set(['.bin', '.modules.yaml', '.pnpm-workspace-state-v1.json', 'lock.yaml'])
 /** Prisma contains its query compiler for every supported database. */

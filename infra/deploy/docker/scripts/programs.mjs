@@ -2,6 +2,7 @@
 const packages = {
   'auth-server': '@open-payments-server/auth-server',
   'resource-server': '@open-payments-server/resource-server',
+  web: '@open-payments-server/web',
   operator: '@open-payments-server/operator-cli'
 }
 

@@ -16,7 +16,7 @@ import pg from 'pg'
 import { AssembledTree, type ImageProcess } from './assembled-tree.js'
 
 const SERVICES = ['auth-server', 'resource-server'] as const
-const PROGRAMS = [...SERVICES, 'operator'] as const
+const PROGRAMS = [...SERVICES, 'web', 'operator'] as const
 type Service = (typeof SERVICES)[number]
 type Program = (typeof PROGRAMS)[number]
 
@@ -214,6 +214,43 @@ describe('the images of both services, as a user without rights', () => {
   }, 300_000)
 })
 
+describe('the image of the pages, as a user without rights', () => {
+  it('starts with production settings, is ready though nothing that it asks is there, and stops on SIGTERM', async () => {
+    const folder = await mkdtemp(join(await realpath(tmpdir()), 'image-secrets-'))
+    await chmod(folder, 0o755)
+    const [port = 0] = await findFreePorts(1)
+    const files = await writeTlsFiles(folder, await createTestAuthority(), 'web')
+    const target = (service: string) => ({
+      [`${service}_GRPC_TARGET`]: 'dns:///localhost:9',
+      [`${service}_GRPC_TLS_CA_FILE`]: files.authority,
+      [`${service}_GRPC_TLS_CERTIFICATE_FILE`]: files.certificate,
+      [`${service}_GRPC_TLS_KEY_FILE`]: files.key
+    })
+    const pages = treeOf('web').spawn(['dist/main.js'], {
+      HTTP_PORT: String(port),
+      PUBLIC_URL: 'https://pages.wallet.test',
+      TRUSTED_PROXIES: '10.0.0.0/8',
+      ISSUER: 'https://login.wallet.test',
+      CLIENT_ID: 'consent-page',
+      CLIENT_SECRET: randomBytes(24).toString('base64'),
+      SESSION_KEY: randomBytes(24).toString('base64'),
+      AUTH_API_URL: 'http://localhost:9',
+      IDENTITY_PROVIDER_SECRET: randomBytes(24).toString('base64'),
+      ...target('AUTH'),
+      ...target('RESOURCE')
+    })
+    try {
+      await pages.answers(port, '/readyz')
+      const page = await fetch(`http://127.0.0.1:${String(port)}/signed-out`)
+      expect(await page.text()).toContain('You are signed out')
+      expect(await pages.terminate()).toMatchObject({ code: 0 })
+    } finally {
+      pages.kill()
+      await rm(folder, { recursive: true })
+    }
+  }, 300_000)
+})
+
 interface Component {
   readonly name: string
   readonly version: string
@@ -266,24 +303,31 @@ interface System {
   remove(): Promise<void>
 }
 
+/** Files of a certificate with the name of a program, in a folder of its own. */
+async function writeTlsFiles(
+  folder: string,
+  authority: Awaited<ReturnType<typeof createTestAuthority>>,
+  program: Program
+): Promise<{ certificate: string; key: string; authority: string }> {
+  const { certificate, key } = await authority.issue({
+    dnsNames: ['localhost'],
+    uris: [`spiffe://wallet.test/${program}`]
+  })
+  const path = (name: string) => join(folder, program, name)
+  await mkdir(join(folder, program))
+  await writeFile(path('tls.crt'), certificate)
+  await writeFile(path('tls.key'), key)
+  await writeFile(path('ca.crt'), authority.certificate)
+  return { certificate: path('tls.crt'), key: path('tls.key'), authority: path('ca.crt') }
+}
+
 /** Empty databases, certificates and free ports, as in production. */
 async function prepareSystem(): Promise<System> {
   const databases = await Promise.all(SERVICES.map(() => createEmptyDatabase()))
   const folder = await mkdtemp(join(await realpath(tmpdir()), 'image-secrets-'))
   await chmod(folder, 0o755)
   const authority = await createTestAuthority()
-  const tlsFiles = async (service: Service) => {
-    const { certificate, key } = await authority.issue({
-      dnsNames: ['localhost'],
-      uris: [`spiffe://wallet.test/${service}`]
-    })
-    const path = (name: string) => join(folder, service, name)
-    await mkdir(join(folder, service))
-    await writeFile(path('tls.crt'), certificate)
-    await writeFile(path('tls.key'), key)
-    await writeFile(path('ca.crt'), authority.certificate)
-    return { certificate: path('tls.crt'), key: path('tls.key'), authority: path('ca.crt') }
-  }
+  const tlsFiles = (service: Service) => writeTlsFiles(folder, authority, service)
   const [http, identityProvider, authGrpc, resourceHttp, resourceGrpc] = (await findFreePorts(5)).map(String)
   const [authTls, resourceTls] = [await tlsFiles('auth-server'), await tlsFiles('resource-server')]
   const redis = process.env.TEST_REDIS_URL

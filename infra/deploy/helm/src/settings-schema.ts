@@ -7,12 +7,32 @@ import {
 } from '@open-payments-server/kubernetes'
 import { resourceServerSchema } from '@open-payments-server/resource-server/config'
 import { describeSettings, type SettingDescription } from '@open-payments-server/runtime/configuration'
+import { webSchema } from '@open-payments-server/web/config'
 
 /** Settings that the templates only give where the user gives none. */
 const DEFAULTED: readonly string[] = ['OPERATOR_MACHINES']
 
 /** Settings that would move a listener from the port that Services and policies use. */
-const OF_LISTENERS = /^(HTTP|GRPC|IDENTITY_PROVIDER|ILP|METRICS)_(HOST|PORT)$/
+const OF_LISTENERS = /^(HTTP|CONSOLE|GRPC|IDENTITY_PROVIDER|ILP|METRICS)_(HOST|PORT)$/
+
+/** What the templates set of the pages, which are not in the base. */
+export const SET_OF_PAGES: readonly string[] = [
+  'REPLICA_COUNT',
+  'SHUTDOWN_GRACE_SECONDS',
+  'METRICS_HOST',
+  'METRICS_PORT',
+  'CONSOLE_HOST',
+  'CONSOLE_PORT',
+  'CONSOLE_CLIENT_SECRET_FILE',
+  'REDIS_URL_FILE',
+  'SESSION_KEY_FILE',
+  'CLIENT_SECRET_FILE',
+  'IDENTITY_PROVIDER_SECRET_FILE',
+  'AUTH_API_URL',
+  ...['AUTH', 'RESOURCE'].flatMap((service) =>
+    ['TARGET', 'TLS_CERTIFICATE_FILE', 'TLS_KEY_FILE', 'TLS_CA_FILE'].map((name) => `${service}_GRPC_${name}`)
+  )
+]
 
 /**
  * The definitions of values.schema.json for the settings of each service, derived from the schemas of the services.
@@ -21,14 +41,17 @@ const OF_LISTENERS = /^(HTTP|GRPC|IDENTITY_PROVIDER|ILP|METRICS)_(HOST|PORT)$/
  */
 export function settingsDefinitions(base: readonly KubernetesObject[]): Record<string, unknown> {
   const [ofAuth, ofResource] = [describeSettings(authServerSchema), describeSettings(resourceServerSchema)]
+  const ofPages = describeSettings(webSchema)
   const [fixedOfAuth, fixedOfResource] = ['auth-server', 'resource-server'].map((name) =>
     variablesOf(base, name)
   ) as [readonly string[], readonly string[]]
   return {
     authServerSettings: settingsSchema(ofAuth, fixedOfAuth),
     resourceServerSettings: settingsSchema(ofResource, fixedOfResource),
+    webSettings: settingsSchema(ofPages, SET_OF_PAGES),
     authServerVariables: variablesSchema(ofAuth, fixedOfAuth),
-    resourceServerVariables: variablesSchema(ofResource, fixedOfResource)
+    resourceServerVariables: variablesSchema(ofResource, fixedOfResource),
+    webVariables: variablesSchema(ofPages, SET_OF_PAGES)
   }
 }
 

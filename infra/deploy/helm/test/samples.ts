@@ -23,6 +23,7 @@ export const FOR_PODS = {
   imagePullSecrets: [{ name: 'registry' }],
   authServer: OF_EACH,
   resourceServer: OF_EACH,
+  web: { enabled: true, ...OF_EACH },
   audit: { enabled: true, ...OF_EACH },
   backup: { enabled: true, ...OF_EACH }
 }
@@ -45,6 +46,19 @@ const POLICIES = [
   'resource-server-test'
 ]
 const OF_LISTENERS = ['auth-server', 'resource-server', 'resource-server-peers']
+
+const OF_PAGES = [
+  'Certificate web-grpc',
+  'Deployment web',
+  'HorizontalPodAutoscaler web',
+  'NetworkPolicy auth-server-web',
+  'NetworkPolicy resource-server-web',
+  'NetworkPolicy web',
+  'PodDisruptionBudget web',
+  'Service web',
+  'Service web-metrics',
+  'ServiceAccount web'
+]
 
 /** What can be left out, and the objects that belong to each. */
 export const LEFT_OUT: readonly [string, unknown, readonly string[]][] = [
@@ -102,6 +116,22 @@ export const ADDED: readonly [string, unknown, readonly string[]][] = [
     'the audit',
     { audit: { enabled: true } },
     ['CronJob open-payments-audit', 'NetworkPolicy open-payments-audit']
+  ],
+  ['the pages', { web: { enabled: true } }, OF_PAGES],
+  [
+    'the pages, with a console',
+    {
+      web: {
+        enabled: true,
+        settings: { CONSOLE_URL: 'https://console.wallet.internal', CONSOLE_CLIENT_ID: 'console' }
+      }
+    },
+    [...OF_PAGES, 'Service web-console']
+  ],
+  [
+    'the pages, and an Ingress for account holders alone',
+    { web: { enabled: true }, ingress: { enabled: true } },
+    [...OF_PAGES, 'Ingress auth-server', 'Ingress resource-server', 'Ingress web']
   ],
   ['the backup', { backup: { enabled: true } }, ['CronJob open-payments-backup']],
   [

@@ -24,7 +24,8 @@ const PODS = [
   'open-payments-audit',
   'open-payments-backup',
   'resource-server',
-  'resource-server-migration'
+  'resource-server-migration',
+  'web'
 ]
 
 /** The one container of a pod. */

@@ -1,4 +1,4 @@
-/** The reason for each direct production dependency of what is deployed: the services, and the operator's command line. */
+/** The reason for each direct production dependency of what is deployed: the services, the pages, and the operator's command line. */
 export const DEPENDENCY_REASONS: Readonly<Record<string, string>> = {
   '@bufbuild/protobuf': 'Reads and writes protobuf messages, for the code that ts-proto generates.',
   '@grpc/grpc-js': 'gRPC in pure JavaScript: the official implementation for Node.',
@@ -38,9 +38,12 @@ export const DEPENDENCY_REASONS: Readonly<Record<string, string>> = {
   ioredis: 'Redis: single-use marks, rate limits, and messages between replicas.',
   jose: 'Imports JSON Web Keys (RFC 7517, RFC 8037), computes their thumbprints (RFC 7638), and signs and verifies tokens (RFC 7519).',
   luxon: 'Calendar arithmetic for repeating intervals.',
+  'openid-client': 'Signs people in at an OpenID Connect issuer.',
   pg: 'PostgreSQL: the pools beneath Prisma.',
   picocolors: 'Colors for the terminal, where it has some.',
   pino: 'Logs as JSON lines.',
+  preact: 'Templates of pages.',
+  'preact-render-to-string': 'Renders them on the server, everything escaped.',
   undici: "Node's HTTP client, with a hook for checking the address before connecting.",
   zod: 'Schemas of settings and of everything that callers send.'
 }

@@ -4,12 +4,12 @@ import { DEPENDENCY_REASONS } from './dependency-reasons.js'
 
 /** Packages of this project. */
 const OWN_PREFIX = '@open-payments-server/'
-const PROGRAMS = ['services/auth-server', 'services/resource-server', 'packages/operator-cli']
+const PROGRAMS = ['services/auth-server', 'services/resource-server', 'services/web', 'packages/operator-cli']
 
 /** Licenses of packages whose manifests name none, as their files `LICENSE` say. */
 const LICENSES_IN_FILES: Readonly<Record<string, string>> = { 'oer-utils': 'Apache-2.0' }
 
-/** A production dependency of the services, or of the operator's command line. */
+/** A production dependency of the services, the pages, or the operator's command line. */
 export interface Dependency {
   readonly name: string
   readonly version: string
@@ -79,7 +79,7 @@ export function dependencyReference(root: string): string {
   return [
     '# Dependencies',
     '',
-    `The two services and the operator's command line run with ${String(direct.length)} packages that this project chose, and ${String(others.length)} that these`,
+    `The two services, their pages and the operator's command line run with ${String(direct.length)} packages that this project chose, and ${String(others.length)} that these`,
     'bring along. Every version is pinned in `pnpm-workspace.yaml` and `pnpm-lock.yaml`, and no package may run an install',
     'script, except for the embedded PostgreSQL of development. `npm run audit:dependencies` asks the registry for known',
     'vulnerabilities.',

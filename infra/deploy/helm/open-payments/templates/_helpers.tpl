@@ -16,6 +16,12 @@ app.kubernetes.io/name: {{ . }}
 app.kubernetes.io/component: server
 {{- end }}
 
+{{/* What selects the pods of the pages. */}}
+{{- define "open-payments.pagesLabels" -}}
+app.kubernetes.io/name: web
+app.kubernetes.io/component: pages
+{{- end }}
+
 {{/*
 The metadata of every object. Takes a dict: `root`, the context of the chart; `name`, that of the object; and, where it has some
 of its own, `labels` and `annotations`, which go before the common ones.
@@ -34,7 +40,7 @@ annotations:
 
 {{/*
 The templates below take a dict: `root`, the context of the chart; `name`, that of a service or of another kind of pod;
-`service`, its values; `component`, `server`, `migration`, `audit`, `backup` or `test`; and `labels`, further ones of its pods.
+`service`, its values; `component`, `server`, `pages`, `migration`, `audit`, `backup` or `test`; and `labels`, further ones of its pods.
 */}}
 
 {{- define "open-payments.podMetadata" -}}
@@ -172,6 +178,18 @@ The listeners that clients and peers reach from outside, as YAML: of each its na
   host: {{ $url.hostname | quote }}
   path: {{ $url.path | trimSuffix "/" | quote }}
   tlsSecret: {{ eq $name "auth-server" | ternary $.Values.listeners.authServer.tlsSecret $.Values.listeners.resourceServer.tlsSecret | quote }}
+{{- end }}
+{{- if .Values.web.enabled }}
+{{- $host := (urlParse ((.Values.web.settings | default dict).PUBLIC_URL | default "")).hostname }}
+{{- if hasKey $places $host }}
+{{- fail (printf "web and a service have the same PUBLIC_URL, %s: nothing tells their requests apart" $host) }}
+{{- end }}
+{{- $_ := set $places $host true }}
+web:
+  port: 80
+  host: {{ $host | quote }}
+  path: ''
+  tlsSecret: {{ .Values.listeners.web.tlsSecret | quote }}
 {{- end }}
 {{- with .Values.listeners.peers }}
 {{- if hasKey $places .host }}
