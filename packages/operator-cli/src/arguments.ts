@@ -44,6 +44,14 @@ export function parseUuid(text: string): string {
   return uuid
 }
 
+/** Reads an instant of RFC 3339. */
+export function parseInstant(text: string): Date {
+  const instant = new Date(text)
+  if (!/^\d{4}-\d{2}-\d{2}T/.test(text) || Number.isNaN(instant.getTime()))
+    throw new InvalidArgumentError('Expected a time such as 2026-11-25T10:00:00Z.')
+  return instant
+}
+
 /** Reads an absolute http or https URL. */
 export function parseUrl(text: string): string {
   if (!/^https?:\/\//i.test(text) || !URL.canParse(text))

@@ -71,7 +71,8 @@ export function deleteApprovalRuleRpc(
   }
 }
 
-function toShownPaymentMessage(
+/** An outgoing payment on the wire, with what was decided about it. */
+export function toShownPaymentMessage(
   { payment, approval }: ShownPayment,
   urls: ResourceUrls
 ): wallet.OutgoingPayment {
@@ -109,7 +110,8 @@ function toApprovalMessage({ ruleId, requestedAtMs, expiresAtMs, decided }: Appr
   }
 }
 
-function toRuleMessage(rule: OperatedRule): wallet.ApprovalRule {
+/** A rule on the wire. */
+export function toRuleMessage(rule: OperatedRule): wallet.ApprovalRule {
   return {
     id: rule.id,
     aboveValue: rule.aboveValue?.toString() ?? '',
