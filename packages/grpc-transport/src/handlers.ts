@@ -54,6 +54,9 @@ export type StreamHandler<Request, Response> = (
   context: CallContext
 ) => Promise<void>
 
+/** A handler of unary calls, as grpc-js takes it. */
+export type UnaryMethod<Request, Response> = handleUnaryCall<Request, Response>
+
 /** Turns plain functions into gRPC handlers. */
 export interface Handlers {
   /**
@@ -61,7 +64,7 @@ export interface Handlers {
    * ends with DEADLINE_EXCEEDED, an {@link RpcError} with its code, message and field, any other error with INTERNAL and
    * an opaque text.
    */
-  unary<Request, Response>(handler: UnaryHandler<Request, Response>): handleUnaryCall<Request, Response>
+  unary<Request, Response>(handler: UnaryHandler<Request, Response>): UnaryMethod<Request, Response>
   /** A handler of server streams, which need no deadline. Errors end the stream as they end a unary call. */
   serverStreaming<Request, Response>(
     handler: StreamHandler<Request, Response>

@@ -15,7 +15,8 @@ export {
   type ResponseStream,
   type StreamHandler,
   type UnaryContext,
-  type UnaryHandler
+  type UnaryHandler,
+  type UnaryMethod
 } from './handlers.js'
 export { readStream } from './read-stream.js'
 export { isRpcError, RpcError } from './rpc-error.js'
@@ -29,4 +30,4 @@ export { isLoopbackTarget, isNamedTarget } from './targets.js'
 export { type TlsFiles, tlsFilesOf } from './tls-files.js'
 export { openTls, type WatchedTlsFiles, watchTlsFiles } from './watched-tls-files.js'
 // Exported here too, so that features can name a code without depending on grpc-js.
-export { Metadata, type ServiceDefinition, status } from '@grpc/grpc-js'
+export { Metadata, type MethodDefinition, type ServiceDefinition, status } from '@grpc/grpc-js'

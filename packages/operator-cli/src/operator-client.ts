@@ -12,6 +12,7 @@ import {
 } from '@open-payments-server/grpc-transport'
 import { auth, wallet } from '@open-payments-server/proto'
 import { type Amount, type Asset, parseAmountValue } from '@open-payments-server/value-types/amounts'
+import { ActionClient } from './action-client.js'
 import { EventClient } from './event-client.js'
 import type { EventfulService } from './eventful-service.js'
 import { WebhookClient } from './webhook-client.js'
@@ -204,6 +205,8 @@ export class OperatorClient {
   readonly webhooks: WebhookClient
   /** The peers of the resource server. */
   readonly peers: PeerClient
+  /** What operators did in both services, and what awaits a second person. */
+  readonly actions: ActionClient
 
   /**
    * @param tls plain text without
@@ -228,6 +231,7 @@ export class OperatorClient {
     const naming = (service: EventfulService) => namingService(this.#nameOf(service))
     this.webhooks = new WebhookClient(optionsOf, naming)
     this.events = new EventClient(optionsOf, naming)
+    this.actions = new ActionClient(optionsOf, naming)
     this.peers = new PeerClient(optionsFor('wallet'), naming('resource-server'))
   }
 
@@ -238,6 +242,7 @@ export class OperatorClient {
     this.webhooks.close()
     this.events.close()
     this.peers.close()
+    this.actions.close()
   }
 
   /** Creates an asset. */

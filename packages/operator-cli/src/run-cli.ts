@@ -2,6 +2,7 @@ import { RpcError, status } from '@open-payments-server/grpc-transport'
 import { Command, CommanderError } from 'commander'
 import { CommandError } from './command-error.js'
 import { accountCommand } from './commands/account.js'
+import { actionsCommand } from './commands/actions.js'
 import { approvalRuleCommand } from './commands/approval-rule.js'
 import { assetCommand } from './commands/asset.js'
 import {
@@ -20,6 +21,7 @@ import { depositCommand, withdrawCommand } from './commands/money.js'
 import { paymentCommand } from './commands/payment.js'
 import { peerCommand } from './commands/peer.js'
 import { DifferencesFound, EXIT_DIFFERENCES } from './commands/peer-statements.js'
+import { proposalsCommand } from './commands/proposals.js'
 import { webhookCommand } from './commands/webhook.js'
 import { reservationCommand, ReservationsRefused } from './commands/reservation.js'
 import { refundCommand } from './commands/refund.js'
@@ -30,6 +32,10 @@ import { type CliSurroundings, sessionRunner } from './session.js'
 /** What operators call fields of the contract, where a field's own name would not tell: their options and arguments. */
 const OPERATORS_WORDS: Readonly<Record<string, string>> = {
   above_value: '--above',
+  from_time: '--since',
+  to_time: '--until',
+  operator: '--by',
+  subject: '--subject',
   'asset.code': 'the code',
   'asset.scale': 'the scale',
   after: '--after',
@@ -148,6 +154,8 @@ function createProgram(surroundings: CliSurroundings): Command {
     webhookCommand(run),
     freezeCommand(run),
     unfreezeCommand(run),
+    actionsCommand(run),
+    proposalsCommand(run),
     statusCommand(run),
     audit
   ]
@@ -169,6 +177,8 @@ interface ExplainedError {
   readonly code: string
   readonly message: string
   readonly field?: string | undefined
+  /** Id of the proposal that the call ended with. */
+  readonly reference?: string | undefined
 }
 
 function describeAsJson(error: ExplainedError): string {
@@ -178,7 +188,8 @@ function describeAsJson(error: ExplainedError): string {
 /** The message is for people, who do not know the contract's names. The field has such a name, for programs. */
 function explain(error: unknown, wordsOfFields: Readonly<Record<string, string>>): ExplainedError {
   if (error instanceof RpcError) {
-    return { code: status[error.code], message: inOperatorsWords(error, wordsOfFields), field: error.field }
+    const { code, field, reference } = error
+    return { code: status[code], message: inOperatorsWords(error, wordsOfFields), field, reference }
   }
   if (error instanceof CommandError) {
     return { code: 'INVALID_COMMAND', message: error.message, field: error.field }

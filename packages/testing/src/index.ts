@@ -37,6 +37,7 @@ export {
 export { type RandomSequence, randomSequence, seedOf, weighted, wholeNumber } from './random.js'
 export { RunningTestClock, TestClock } from './test-clock.js'
 export { createTestDatabase, type TestDatabase, type TestQuery } from './test-database.js'
+export { createIssuerKey, type IssuerKey, signJwt, startTestIssuer, type TestIssuer } from './test-issuer.js'
 export { createTestKey, type TestKey } from './test-key.js'
 export { type Scrape, scrapeMetrics } from './scrape-metrics.js'
 export { compareWithDocument, readDocumentedMetrics } from './documented-metrics.js'

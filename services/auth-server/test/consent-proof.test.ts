@@ -1,7 +1,14 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { callUnary, createClient, RpcError, status } from '@open-payments-server/grpc-transport'
 import { auth as contract } from '@open-payments-server/proto'
-import type { Answer } from '@open-payments-server/testing'
+import {
+  type Answer,
+  createIssuerKey,
+  type IssuerKey,
+  signJwt,
+  startTestIssuer,
+  type TestIssuer
+} from '@open-payments-server/testing'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import canonicalize from 'canonicalize'
 import { type JWTPayload, SignJWT, UnsecuredJWT } from 'jose'
@@ -15,13 +22,6 @@ import {
   requestGrant,
   startInBrowser
 } from './grants.js'
-import {
-  createIssuerKey,
-  type IssuerKey,
-  signJwt,
-  startTestIssuer,
-  type TestIssuer
-} from './support/test-issuer.js'
 
 const PAGE = 'consent-page'
 const ALICE_SUB = 'alice-7f3a'

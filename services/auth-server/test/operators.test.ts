@@ -11,8 +11,8 @@ import { auth, events } from '@open-payments-server/proto'
 import { createLogger, Lifecycle, systemClock } from '@open-payments-server/runtime'
 import { openIssuerKeys } from '@open-payments-server/service-kit/issuers'
 import { openOperators } from '@open-payments-server/service-kit/operators'
+import { startTestIssuer, type TestIssuer } from '@open-payments-server/testing'
 import { GrpcFixture, SHOP, spending } from './support/grpc-fixture.js'
-import { startTestIssuer, type TestIssuer } from './support/test-issuer.js'
 
 const logger = createLogger({ service: 'test', level: 'silent' })
 const lifecycle = new Lifecycle(logger)

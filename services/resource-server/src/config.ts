@@ -7,6 +7,7 @@ import {
   grpcListenerSettings,
   loadConfiguration,
   metricsSettings,
+  operatorAmountSettings,
   operatorSettings,
   processSettings,
   publicListenerSettings,
@@ -45,6 +46,7 @@ export const resourceServerSchema = z.object({
     'spiffe://wallet.example/operator'
   ),
   ...operatorSettings,
+  ...operatorAmountSettings,
   AUTH_GRPC_TARGET: setting.text({
     description: "The auth server's gRPC address.",
     example: 'dns:///auth-server-grpc:3002'

@@ -311,8 +311,9 @@ describe('a paused grant', () => {
     expect(await read(receiver)).toMatchObject({ status: 200 })
     expect(world.auth.introspections).toBe(asked) // the answer about its token is cached
     await pause(true)
-    // The stream is another connection than that of the requests.
-    while ((await world.pay(receiver, 1)).status !== 403) await delay(5)
+    // The stream is another connection than that of the requests. What follows fails if it never comes to that.
+    for (let tries = 0; tries < 100 && (await world.pay(receiver, 1)).status !== 403; tries += 1)
+      await delay(5)
     for (const refused of [
       await world.pay(receiver, 1),
       await quote(receiver),

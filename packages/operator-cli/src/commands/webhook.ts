@@ -1,6 +1,6 @@
 import { events } from '@open-payments-server/proto'
-import { Command, InvalidArgumentError, Option } from 'commander'
-import { limitOption, parseUrl, parseUuid } from '../arguments.js'
+import { Command, Option } from 'commander'
+import { limitOption, parseInstant, parseUrl, parseUuid } from '../arguments.js'
 import { EVENTFUL_SERVICES, type EventfulService } from '../eventful-service.js'
 import { instantText, type Printer } from '../output.js'
 import type { RunSession } from '../session.js'
@@ -190,13 +190,6 @@ function addDeliveries(webhook: Command, run: RunSession): void {
 
 function parseTypes(text: string): readonly string[] {
   return text.split(',').map((type) => type.trim())
-}
-
-function parseInstant(text: string): Date {
-  const instant = new Date(text)
-  if (!/^\d{4}-\d{2}-\d{2}T/.test(text) || Number.isNaN(instant.getTime()))
-    throw new InvalidArgumentError('Expected a time such as 2026-11-25T10:00:00Z.')
-  return instant
 }
 
 function stateOf({ disabledCause }: events.WebhookEndpoint): 'enabled' | 'disabled' {

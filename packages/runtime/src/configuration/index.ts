@@ -18,6 +18,7 @@ export {
   grpcClientsSetting,
   grpcListenerSettings,
   metricsSettings,
+  operatorAmountSettings,
   operatorSettings,
   processSettings,
   publicListenerSettings,

@@ -191,8 +191,32 @@ export const operatorSettings = {
   OPERATOR_MACHINES: setting
     .text({
       description:
-        "What each client of GRPC_OPERATOR_CLIENTS may do without a person's token: `name=role+role`, separated by commas, the name as in its certificate, the roles `viewer`, `operator` and `approver`. A client that acts for people, such as a console, is not named. In production nothing without it; in development everything. In plain text every client is called `development`. Required in production unless OPERATOR_ISSUERS is set.",
+        "What each client of GRPC_OPERATOR_CLIENTS may do without a person's token: `name=role+role`, separated by commas, the name as in its certificate, the roles `viewer`, `operator` and `approver`. A client that acts for people, such as a console, is not named. In production nothing without it; in development everything. In plain text every client is called `development`, also the resource server, which must be able to read at the auth server. Required in production unless OPERATOR_ISSUERS is set.",
       example: 'spiffe://wallet.example/operator=operator+approver'
+    })
+    .optional(),
+  OPERATOR_SECOND_PERSON_FOR: setting
+    .text({
+      description:
+        'Calls of operators that are done only once another person approves them: names of methods of the gRPC contract, separated by commas. Needs OPERATOR_ISSUERS. See [a second person](operations.md#a-second-person).',
+      example: 'SetAccountHolder,UpdatePeer'
+    })
+    .optional(),
+  OPERATOR_PROPOSAL_HOURS: setting
+    .wholeNumber(
+      { description: 'How long what an operator proposed can be approved, in hours.', example: '24' },
+      { min: 1, max: 720 }
+    )
+    .prefault('24')
+}
+
+/** From which amounts on operators need a second person. */
+export const operatorAmountSettings = {
+  OPERATOR_SECOND_PERSON_FROM: setting
+    .text({
+      description:
+        'From which amount on deposits, withdrawals, refunds, approvals of payments, settlements with peers and the limits of peers are done only once another person approves them, in major units by asset code: `10000.00 USD, 9000.00 EUR`. In an asset that is not listed, always; `always`: in every asset. Needs OPERATOR_ISSUERS. See [a second person](operations.md#a-second-person).',
+      example: '10000.00 USD, 9000.00 EUR'
     })
     .optional()
 }

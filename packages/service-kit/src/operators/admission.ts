@@ -4,10 +4,11 @@ import {
   RpcError,
   type ServiceDefinition,
   status,
-  type UnaryContext
+  type UnaryContext,
+  type UnaryMethod
 } from '@open-payments-server/grpc-transport'
 import type { Logger } from '@open-payments-server/runtime'
-import { mayCall, type Operator, type Role, type RolesOf } from './operator.js'
+import { type Actor, actorOf, mayCall, type Operator, type Role, type RolesOf } from './operator.js'
 import { OPERATOR_TOKEN_KEY, unauthenticated, type VerifyOperatorToken } from './operator-tokens.js'
 import type { RolesOfMachine } from './settings.js'
 
@@ -29,6 +30,24 @@ export interface OperatedService<Definition extends ServiceDefinition> {
   readonly readers?: readonly string[] | undefined
 }
 
+/** Information about the call of an operator. */
+export interface OperatorContext extends UnaryContext {
+  /** Who operates. */
+  readonly actor: Actor
+  /** The role that the call needed. */
+  readonly role: Role
+}
+
+/** Turns plain functions into handlers that know who operates. */
+export interface OperatorHandlers {
+  /** See {@link Handlers}. */
+  unary<Request, Response>(
+    handler: (request: Request, context: OperatorContext) => Promise<Response>
+  ): UnaryMethod<Request, Response>
+  /** See {@link Handlers}. */
+  readonly serverStreaming: Handlers['serverStreaming']
+}
+
 /**
  * Handlers that first find out who calls, and refuse whoever does not have the role of the method: UNAUTHENTICATED for a token
  * that does not count, PERMISSION_DENIED for a missing role. With a token the person counts, and not the machine that passes it
@@ -38,14 +57,14 @@ export function admitOperators<Definition extends ServiceDefinition>(
   handlers: Handlers,
   service: OperatedService<Definition>,
   dependencies: Operators & { readonly logger: Logger }
-): Handlers {
+): OperatorHandlers {
   const roleOf = rolesByPath(service)
-  const admit = async (context: CallContext): Promise<readonly string[]> => {
-    const { names, roles } = await identify(context, service.readers ?? [], dependencies)
+  const admit = async (context: CallContext): Promise<Admitted> => {
+    const operator = await identify(context, service.readers ?? [], dependencies)
     const needed = roleOf.get(context.method)
-    if (needed !== undefined && mayCall(roles, needed)) return names
+    if (needed !== undefined && mayCall(operator.roles, needed)) return { operator, role: needed }
     dependencies.logger.warn(
-      { method: context.method, operator: names, needed },
+      { method: context.method, operator: operator.names, needed },
       'call refused: not this role'
     )
     throw new RpcError({
@@ -64,6 +83,11 @@ export function admitOperators<Definition extends ServiceDefinition>(
         await handler(request, stream, context)
       })
   }
+}
+
+interface Admitted {
+  readonly operator: Operator
+  readonly role: Role
 }
 
 function rolesByPath<Definition extends ServiceDefinition>({
@@ -89,15 +113,17 @@ async function identify(
   return verifyToken(token)
 }
 
-/** The context of a call with other names of who calls. What is computed on demand stays so. */
-function actingAs(context: UnaryContext, clientNames: readonly string[]): UnaryContext {
+/** The context of a call with who operates. What is computed on demand stays so. */
+function actingAs(context: UnaryContext, { operator, role }: Admitted): OperatorContext {
   const { metadata, peer, deadline, method } = context
   return {
     metadata,
     peer,
     deadline,
     method,
-    clientNames,
+    clientNames: operator.names,
+    actor: actorOf(operator),
+    role,
     get signal() {
       return context.signal
     }

@@ -58,6 +58,7 @@ export function createOperatorTokenVerifier(options: OperatorTokenOptions): Veri
     // What the issuer vouches for comes first: people may choose their name themselves.
     return {
       names: [`${sub} at ${iss}${shown === '' ? '' : ` (${shown})`}`],
+      person: { issuer: iss, sub, name: shown },
       roles: rolesIn(payload, issuer)
     }
   }

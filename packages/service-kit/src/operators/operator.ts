@@ -17,6 +17,45 @@ export interface Operator {
    */
   readonly names: readonly string[]
   readonly roles: ReadonlySet<Role>
+  /** The person; undefined for a machine. */
+  readonly person?: Person | undefined
+}
+
+/** A person who operates, as their issuer knows them. */
+export interface Person {
+  /** `iss` of their ID token. */
+  readonly issuer: string
+  /** `sub` of their ID token. */
+  readonly sub: string
+  /** What they are called, which they may have chosen themselves; may be empty. */
+  readonly name: string
+}
+
+/** Who ordered or decided something, as it is recorded. */
+export interface Actor {
+  /** Of a person `sub at issuer`; of a machine the names in its certificate, or {@link PLAIN_TEXT_MACHINE}. */
+  readonly key: string
+  /** undefined for a machine. */
+  readonly person: Person | undefined
+}
+
+/** The name of every caller in plain text, which has no certificate. */
+export const PLAIN_TEXT_MACHINE = 'development'
+
+/** Maximum length of the names of a machine that are recorded, in characters. */
+const MACHINE_LENGTH_MAX = 512
+
+/** Who an operator is, as it is recorded. */
+export function actorOf({ names, person }: Operator): Actor {
+  if (person !== undefined) return { key: `${person.sub} at ${person.issuer}`, person }
+  const machine = names.length === 0 ? PLAIN_TEXT_MACHINE : names.join(', ').slice(0, MACHINE_LENGTH_MAX)
+  return { key: machine, person: undefined }
+}
+
+/** Whether two are one where two persons are needed. All machines are one: whoever runs them has them all. */
+export function isSamePerson({ person: one }: Actor, { person: other }: Actor): boolean {
+  if (one === undefined || other === undefined) return one === other
+  return one.issuer === other.issuer && one.sub === other.sub
 }
 
 /** The role that each method of a service needs, by the method's key in the generated definition. */

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type Role, ROLES } from './operator.js'
+import { PLAIN_TEXT_MACHINE, type Role, ROLES } from './operator.js'
 
 /** An issuer whose ID tokens say who operates. */
 export interface OperatorIssuer {
@@ -76,9 +76,6 @@ function byValue(roles: Partial<Record<Role, string[] | undefined>>): Map<string
       rolesOfValue.set(value, new Set([...(rolesOfValue.get(value) ?? []), role]))
   return rolesOfValue
 }
-
-/** The name of every caller in plain text, which has no certificate. */
-const PLAIN_TEXT_MACHINE = 'development'
 
 /** A name in a certificate, and roles. URIs may contain the sign between them: the last one counts. */
 const MACHINE = /^(.+)=([a-z]+(?:\+[a-z]+)*)$/

@@ -44,7 +44,14 @@ import {
   writePageToken,
   writeTextToken
 } from '../grpc/index.js'
-import { admitOperators, type Operators, WEBHOOK_ROLES } from '../operators/index.js'
+import {
+  type Act,
+  admitOperators,
+  type OperatorActs,
+  type OperatorHandlers,
+  type Operators,
+  WEBHOOK_ROLES
+} from '../operators/index.js'
 import type { Webhooks } from './open-webhooks.js'
 
 /** Maximum length of the URL of a wallet address, in characters. */
@@ -69,6 +76,13 @@ export interface WebhookServiceDependencies extends Webhooks {
   /** Who may call when clients present certificates. */
   readonly clients: AllowedClients
   readonly operators: Operators
+  /** Records what operators do. */
+  readonly acts: OperatorActs<WebhookActing>
+}
+
+/** What an act needs anew: its transaction. */
+export interface WebhookActing {
+  readonly database: RawQueries
 }
 
 /** `WebhookService`: the same in every service, for its own endpoints. */
@@ -78,41 +92,87 @@ export function createWebhookService(dependencies: WebhookServiceDependencies): 
   const handlers = admitOperators(createHandlers(logger, callObserver), service, { ...operators, logger })
   const answer = answering(() => undefined)
   const implementation: events.WebhookServiceServer = {
-    createWebhookEndpoint: handlers.unary(
-      answer((request: events.CreateWebhookEndpointRequest) => create(request, dependencies))
-    ),
+    ...recordedActs(dependencies, handlers, answer),
     listWebhookEndpoints: handlers.unary(
       answer((request: events.ListWebhookEndpointsRequest) => list(request, dependencies))
     ),
     getWebhookEndpoint: handlers.unary(
       answer((request: events.GetWebhookEndpointRequest) => get(request, dependencies))
     ),
-    updateWebhookEndpoint: handlers.unary(
-      answer((request: events.UpdateWebhookEndpointRequest) => update(request, dependencies))
-    ),
-    disableWebhookEndpoint: handlers.unary(
-      answer((request: events.DisableWebhookEndpointRequest) => disable(request, dependencies))
-    ),
-    deleteWebhookEndpoint: handlers.unary(
-      answer((request: events.DeleteWebhookEndpointRequest) => remove(request, dependencies))
-    ),
-    rotateWebhookSecret: handlers.unary(
-      answer((request: events.RotateWebhookSecretRequest) => rotate(request, dependencies))
-    ),
-    testWebhookEndpoint: handlers.unary(
-      answer((request: events.TestWebhookEndpointRequest) => test(request, dependencies))
-    ),
     listWebhookAttempts: handlers.unary(
       answer((request: events.ListWebhookAttemptsRequest) => attempts(request, dependencies))
     ),
     listEventAttempts: handlers.unary(
       answer((request: events.ListEventAttemptsRequest) => eventAttempts(request, dependencies))
-    ),
-    replayWebhooks: handlers.unary(
-      answer((request: events.ReplayWebhooksRequest) => replayRpc(request, dependencies))
     )
   }
   return { definition: events.WebhookServiceService, implementation, clients: dependencies.clients }
+}
+
+/** The calls that change something. */
+function recordedActs(
+  dependencies: WebhookServiceDependencies,
+  handlers: OperatorHandlers,
+  answer: ReturnType<typeof answering>
+) {
+  const { acts } = dependencies
+  const definition = events.WebhookServiceService
+  const within =
+    <Request, Response>(
+      rpc: (request: Request, dependencies: WebhookServiceDependencies) => Promise<Response>
+    ) =>
+    ({ database }: WebhookActing) =>
+    (request: Request) =>
+      rpc(request, { ...dependencies, database })
+  const look = async ({ id }: { readonly id: string }, { database }: WebhookActing) =>
+    found(id, { ...dependencies, database })
+  const known = { subject: ({ id }: { readonly id: string }) => endpointSubject(id), look }
+  const creating: Act<
+    events.CreateWebhookEndpointRequest,
+    events.CreateWebhookEndpointResponse,
+    WebhookActing
+  > = {
+    subject: (_request, response) => endpointSubject(response?.endpoint?.id ?? ''),
+    made: ({ endpoint }) => endpoint,
+    prepare: ({ url }) => checkUrl(url, dependencies),
+    secrets: ['secret'],
+    holdsSecret: true
+  }
+  const updating = {
+    ...known,
+    prepare: async ({ url }: events.UpdateWebhookEndpointRequest) => {
+      if (url !== undefined) await checkUrl(url, dependencies)
+    }
+  }
+  const rotating = { subject: known.subject, secrets: ['secret'] as const, holdsSecret: true as const }
+  const testing = { subject: known.subject, inSteps: true as const }
+  return {
+    createWebhookEndpoint: handlers.unary(
+      answer(acts.unary(definition.createWebhookEndpoint, creating, within(create)))
+    ),
+    updateWebhookEndpoint: handlers.unary(
+      answer(acts.unary(definition.updateWebhookEndpoint, updating, within(update)))
+    ),
+    disableWebhookEndpoint: handlers.unary(
+      answer(acts.unary(definition.disableWebhookEndpoint, known, within(disable)))
+    ),
+    deleteWebhookEndpoint: handlers.unary(
+      answer(acts.unary(definition.deleteWebhookEndpoint, known, within(remove)))
+    ),
+    rotateWebhookSecret: handlers.unary(
+      answer(acts.unary(definition.rotateWebhookSecret, rotating, within(rotate)))
+    ),
+    testWebhookEndpoint: handlers.unary(
+      answer(acts.unary(definition.testWebhookEndpoint, testing, within(test)))
+    ),
+    replayWebhooks: handlers.unary(
+      answer(acts.unary(definition.replayWebhooks, { subject: known.subject }, within(replayRpc)))
+    )
+  }
+}
+
+function endpointSubject(id: string) {
+  return { kind: 'webhook-endpoint', name: id } as const
 }
 
 async function create(
@@ -124,7 +184,6 @@ async function create(
   const secret = readSecret(request.secret)
   const types = readEventTypes(request.types, 'types', dependencies.types)
   const walletAddress = readWalletAddress(request.walletAddress)
-  await checkUrl(request.url, dependencies)
   const id = randomUUID()
   const sealedSecret = await secrets.seal(id, secret)
   await createEndpoint(database, { id, url: request.url, types, walletAddress, sealedSecret }, clock.now())
@@ -156,7 +215,6 @@ async function update(
   await found(id, dependencies)
   const types = eventTypes && readEventTypes(eventTypes.types, 'event_types.types', dependencies.types)
   const wallet = walletAddress === undefined ? undefined : (readWalletAddress(walletAddress) ?? null)
-  if (url !== undefined) await checkUrl(url, dependencies)
   await updateEndpoint(dependencies.database, id, { url, types, walletAddress: wallet, enable })
   return { endpoint: await found(id, dependencies) }
 }

@@ -24,3 +24,4 @@ export {
 } from './quoted-amounts.js'
 export { parseRate, type Rate, RATE_ONE, unitRatio } from './rate.js'
 export { readAmount } from './read-amount.js'
+export { parseThresholds, reachesThreshold, type Threshold, type Thresholds } from './thresholds.js'

@@ -1,8 +1,14 @@
 import { type CallObserver, createHandlers, type GrpcService } from '@open-payments-server/grpc-transport'
-import { auth } from '@open-payments-server/proto'
+import { auth, events } from '@open-payments-server/proto'
 import type { Logger } from '@open-payments-server/runtime'
 import { createEventService } from '@open-payments-server/service-kit/events'
-import { admitOperators, type Operators } from '@open-payments-server/service-kit/operators'
+import {
+  admitOperators,
+  createActionService,
+  type OperatorActs,
+  type Operators,
+  type SecondPersonConfig
+} from '@open-payments-server/service-kit/operators'
 import { createWebhookService, type Telling } from '@open-payments-server/service-kit/webhooks'
 import type { Clock } from '@open-payments-server/value-types/clock'
 import type { Random } from '@open-payments-server/value-types/identifiers'
@@ -10,6 +16,7 @@ import type { ClientDirectory } from '../domain/clients.js'
 import type { GrantCounters, RpcCounters } from '../domain/counters.js'
 import type { RevocationBus } from '../domain/revocations.js'
 import { allowedClients, type GrpcClientLists } from '../grpc/allowed-clients.js'
+import { type ActingDependencies, GRANT_ACTS } from '../grpc/acts.js'
 import { answer } from '../grpc/answer.js'
 import { endRpc } from '../grpc/end.js'
 import {
@@ -38,6 +45,7 @@ import { getSpentAmountsRpc } from '../grpc/spent-amounts.js'
 import type { Database } from '../modules/database.js'
 import { createReserveTogether } from '../modules/limits/index.js'
 import type { TokenReader } from '../modules/tokens/index.js'
+import { createActs } from './acts.js'
 
 /** The dependencies of the gRPC services. */
 export interface GrpcDependencies {
@@ -52,8 +60,8 @@ export interface GrpcDependencies {
   readonly revocations: RevocationBus
   readonly directory: Pick<ClientDirectory, 'findKey'>
   readonly tokens: TokenReader
-  /** Who may call what when clients present certificates. */
-  readonly config?: GrpcClientLists | undefined
+  /** Who may call what when clients present certificates, and which acts need a second person. */
+  readonly config: GrpcClientLists & SecondPersonConfig & { readonly OPERATOR_PROPOSAL_HOURS: number }
   /** Who operates. */
   readonly operators: Operators
   readonly counters: RpcCounters & Pick<GrantCounters, 'countGrant'>
@@ -66,8 +74,9 @@ export interface GrpcDependencies {
 export function createGrpcServices(dependencies: GrpcDependencies): GrpcService[] {
   const { telling, config } = dependencies
   const clients = allowedClients(config)
-  const ofOperators = { everyMethod: config?.GRPC_OPERATOR_CLIENTS ?? [] }
-  return [
+  const ofOperators = { everyMethod: config.GRPC_OPERATOR_CLIENTS ?? [] }
+  const acts = createActs(dependencies)
+  const services = [
     {
       definition: auth.IntrospectionServiceService,
       implementation: introspectionService(dependencies),
@@ -80,7 +89,7 @@ export function createGrpcServices(dependencies: GrpcDependencies): GrpcService[
     },
     {
       definition: auth.GrantOperatorServiceService,
-      implementation: grantOperatorService(dependencies),
+      implementation: grantOperatorService(dependencies, acts),
       clients: clients.operator
     },
     {
@@ -93,11 +102,17 @@ export function createGrpcServices(dependencies: GrpcDependencies): GrpcService[
       ...telling,
       service: 'auth-server',
       clients: clients.events,
-      readers: config?.GRPC_EVENT_CLIENTS ?? []
+      readers: config.GRPC_EVENT_CLIENTS ?? []
     }),
-    createWebhookService({ ...dependencies, ...telling, ...telling.webhooks, clients: ofOperators })
+    createActionService({ ...dependencies, acts, answer, clients: ofOperators }),
+    createWebhookService({ ...dependencies, ...telling, ...telling.webhooks, acts, clients: ofOperators })
   ]
+  acts.begin([GRANTS, WEBHOOKS])
+  return services
 }
+
+const GRANTS = { definition: auth.GrantOperatorServiceService, roles: OPERATOR_ROLES.grants }
+const WEBHOOKS = { definition: events.WebhookServiceService, roles: OPERATOR_ROLES.webhooks }
 
 function introspectionService(dependencies: GrpcDependencies): auth.IntrospectionServiceServer {
   const handlers = createHandlers(dependencies.logger, dependencies.callObserver)
@@ -120,22 +135,30 @@ function grantLimitsService(dependencies: GrpcDependencies): auth.GrantLimitsSer
   }
 }
 
-function grantOperatorService(dependencies: GrpcDependencies): auth.GrantOperatorServiceServer {
+function grantOperatorService(
+  dependencies: GrpcDependencies,
+  acts: OperatorActs<ActingDependencies>
+): auth.GrantOperatorServiceServer {
   const { logger, callObserver, operators, config } = dependencies
-  const service = {
-    definition: auth.GrantOperatorServiceService,
-    roles: OPERATOR_ROLES.grants,
-    readers: config?.GRPC_LIMITS_CLIENTS
-  }
+  const { definition } = GRANTS
+  const service = { ...GRANTS, readers: config.GRPC_LIMITS_CLIENTS }
   const handlers = admitOperators(createHandlers(logger, callObserver), service, { ...operators, logger })
   return {
     listGrants: handlers.unary(answer(listGrantsRpc(dependencies))),
     getGrant: handlers.unary(answer(getGrantRpc(dependencies))),
     getReservation: handlers.unary(answer(getReservationRpc(dependencies))),
-    revokeGrant: handlers.unary(answer(revokeGrantRpc(dependencies))),
+    revokeGrant: handlers.unary(
+      answer(acts.unary(definition.revokeGrant, GRANT_ACTS.revokeGrant, revokeGrantRpc))
+    ),
     getConsentRecord: handlers.unary(answer(getConsentRecordRpc(dependencies))),
-    freezeClient: handlers.unary(answer(freezeClientRpc(true, dependencies))),
-    unfreezeClient: handlers.unary(answer(freezeClientRpc(false, dependencies))),
+    freezeClient: handlers.unary(
+      answer(acts.unary(definition.freezeClient, GRANT_ACTS.freezeClient, (on) => freezeClientRpc(true, on)))
+    ),
+    unfreezeClient: handlers.unary(
+      answer(
+        acts.unary(definition.unfreezeClient, GRANT_ACTS.unfreezeClient, (on) => freezeClientRpc(false, on))
+      )
+    ),
     listFrozenClients: handlers.unary(answer(listFrozenClientsRpc(dependencies))),
     auditLimits: handlers.unary(answer(auditLimitsRpc(dependencies)))
   }

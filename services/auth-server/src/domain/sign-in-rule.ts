@@ -1,4 +1,4 @@
-import type { Amount } from '@open-payments-server/value-types/amounts'
+import { type Amount, parseThresholds, type Thresholds } from '@open-payments-server/value-types/amounts'
 import type { AccessItem } from './access.js'
 import type { VerifiedIdToken } from './consent-proof.js'
 
@@ -10,39 +10,24 @@ export interface SignInDemand {
   readonly acrValues: readonly string[]
 }
 
-/** From which amount consent needs a fresh sign-in: `always`, or amounts by asset code, as decimal numbers of major units. */
-export type SignInFrom = 'always' | ReadonlyMap<string, { readonly value: bigint; readonly scale: number }>
-
 /** Says which consent needs a fresh sign-in: undefined where the session at the issuer suffices. */
 export type SignInRule = (access: readonly AccessItem[]) => SignInDemand | undefined
 
-const ENTRY = /^(0|[1-9][0-9]{0,19})(?:\.([0-9]{1,20}))? ([\x21-\x2b\x2d-\x7e]{1,32})$/
-
 /**
- * Reads the setting CONSENT_SIGN_IN_FROM: `always`, or amounts in major units with asset codes, separated by commas.
+ * Reads the setting CONSENT_SIGN_IN_FROM.
  *
  * @returns undefined for no text: no consent needs a fresh sign-in
  * @throws Error naming the entry that is none
  */
-export function parseSignInFrom(text: string | undefined): SignInFrom | undefined {
-  if (text === undefined) return undefined
-  if (text === 'always') return text
-  const amounts = text.split(',').map((entry) => {
-    const [, whole, decimals = '', code] = ENTRY.exec(entry.trim()) ?? []
-    if (whole === undefined || code === undefined)
-      throw new Error(
-        `CONSENT_SIGN_IN_FROM: "${entry.trim()}" is not an amount such as "100.00 USD", or always`
-      )
-    return [code, { value: BigInt(whole + decimals), scale: decimals.length }] as const
-  })
-  return new Map(amounts)
+export function parseSignInFrom(text: string | undefined): Thresholds | undefined {
+  return text === undefined ? undefined : parseThresholds(text, 'CONSENT_SIGN_IN_FROM')
 }
 
 /**
  * A rule by amount: what all payments together may take, by asset. Payments without a limit, and in an asset that is not listed,
  * always need a fresh sign-in.
  */
-export function createSignInRule(from: SignInFrom | undefined, demand: SignInDemand): SignInRule {
+export function createSignInRule(from: Thresholds | undefined, demand: SignInDemand): SignInRule {
   if (from === undefined) return () => undefined
   if (from === 'always') return () => demand
   return (access) => (reaches(access, from) ? demand : undefined)
@@ -68,7 +53,7 @@ export function findSignInProblem(
   return undefined
 }
 
-function reaches(access: readonly AccessItem[], from: Exclude<SignInFrom, 'always'>): boolean {
+function reaches(access: readonly AccessItem[], from: Exclude<Thresholds, 'always'>): boolean {
   const paying = access.filter(
     ({ type, actions }) => type === 'outgoing-payment' && actions.includes('create')
   )

@@ -47,14 +47,11 @@ export function listGrantsRpc({
       count: pageSize + 1
     })
     const { items, nextPageToken } = cutPage(found, pageSize, writePageToken)
-    return { grants: items.map(toMessage), nextPageToken }
+    return { grants: items.map(toGrantMessage), nextPageToken }
   }
 }
 
-/**
- * `GrantOperatorService.RevokeGrant`. If the revocation was recorded and the watchers could not be notified, it ends with
- * UNAVAILABLE, and repeating it notifies them.
- */
+/** `GrantOperatorService.RevokeGrant`. */
 export function revokeGrantRpc(
   dependencies: RevokeGrantDependencies
 ): UnaryHandler<auth.RevokeGrantRequest, auth.RevokeGrantResponse> {
@@ -63,7 +60,7 @@ export function revokeGrantRpc(
     if (grant === undefined) {
       throw new CallRefused('not-found', 'The grant is unknown', { field: 'grant_id' })
     }
-    return { grant: toMessage(grant) }
+    return { grant: toGrantMessage(grant) }
   }
 }
 
@@ -122,8 +119,7 @@ export function getConsentRecordRpc({
 }
 
 /**
- * `GrantOperatorService.FreezeClient` and `UnfreezeClient`. If it was recorded and the watchers could not be notified, it ends with
- * UNAVAILABLE, and repeating it notifies them.
+ * `GrantOperatorService.FreezeClient` and `UnfreezeClient`.
  *
  * @param freezes which of the two
  */
@@ -151,7 +147,8 @@ export function listFrozenClientsRpc({
   }
 }
 
-function toOperatedMessage({ client, freeze }: OperatedClient): auth.OperatedClient {
+/** A client on the wire, as operators see it. */
+export function toOperatedMessage({ client, freeze }: OperatedClient): auth.OperatedClient {
   return {
     client: toClientMessage(readClientName(client)),
     frozen: freeze !== undefined,
@@ -176,7 +173,8 @@ function readState(state: auth.GrantState): OperatedGrant['state'] | undefined {
   return found[0] as OperatedGrant['state'] // the keys of STATES are the states
 }
 
-function toMessage(grant: OperatedGrant): auth.Grant {
+/** A grant on the wire. */
+export function toGrantMessage(grant: OperatedGrant): auth.Grant {
   return {
     grantId: grant.id,
     state: STATES[grant.state],

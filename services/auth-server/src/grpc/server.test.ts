@@ -126,7 +126,8 @@ describe('the gRPC server of the auth server', () => {
         random: systemRandom,
         onEventsAppended: () => undefined,
         telling: createTestTelling(unreachable, logger),
-        operators: openEveryOperator(auth.clock)
+        operators: openEveryOperator(auth.clock),
+        config: { OPERATOR_PROPOSAL_HOURS: 24 }
       }),
       logger
     })

@@ -174,6 +174,7 @@ export class GrpcFixture {
         counters: COUNT_NOTHING,
         telling: createTestTelling(prisma, logger),
         operators: (options.openOperators ?? openEveryOperator)(clock),
+        config: { OPERATOR_PROPOSAL_HOURS: 24 },
         random: systemRandom,
         onEventsAppended: () => undefined,
         tokens: createTokenReader({ database: prisma }),

@@ -1,8 +1,22 @@
-import { type CallObserver, createHandlers, type GrpcService } from '@open-payments-server/grpc-transport'
-import { wallet } from '@open-payments-server/proto'
+import {
+  type CallObserver,
+  createHandlers,
+  type GrpcService,
+  type MethodDefinition,
+  type UnaryHandler,
+  type UnaryMethod
+} from '@open-payments-server/grpc-transport'
+import { events, wallet } from '@open-payments-server/proto'
 import type { Logger } from '@open-payments-server/runtime'
 import { createEventService } from '@open-payments-server/service-kit/events'
-import { admitOperators, type Operators } from '@open-payments-server/service-kit/operators'
+import {
+  type Act,
+  admitOperators,
+  createActionService,
+  type OperatorActs,
+  type OperatorHandlers,
+  type Operators
+} from '@open-payments-server/service-kit/operators'
 import { createWebhookService, type Telling } from '@open-payments-server/service-kit/webhooks'
 import type { ResourceServerConfig } from '../config.js'
 import type { AuditMoneyDependencies } from '../features/audit-money/audit-money.js'
@@ -12,6 +26,7 @@ import type { FreezeDependencies } from '../features/operate-wallets/freeze.js'
 import type { PeerDependencies } from '../features/operate-peers/dependencies.js'
 import type { RefundDependencies } from '../features/refund-payments/dependencies.js'
 import type { OwnershipDependencies } from '../features/state-ownership/state-ownership.js'
+import { type ActingDependencies, PEER_ACTS, WALLET_ACTS } from '../grpc/operator/acts.js'
 import { answer } from '../grpc/operator/answer.js'
 import * as holders from '../grpc/operator/holders.js'
 import * as approval from '../grpc/operator/payment-approval.js'
@@ -20,6 +35,8 @@ import * as peers from '../grpc/operator/peers.js'
 import { OPERATOR_ROLES } from '../grpc/operator/roles.js'
 import { createRefundRpc, listRefundsRpc } from '../grpc/operator/refunds.js'
 import * as operator from '../grpc/operator/wallet-operator.js'
+import type { Database } from '../modules/database.js'
+import { createActs } from './acts.js'
 
 /** The dependencies of the gRPC services. */
 export interface GrpcDependencies
@@ -32,6 +49,7 @@ export interface GrpcDependencies
     PeerDependencies,
     RefundDependencies,
     OwnershipDependencies {
+  readonly database: Database
   readonly counters: DecideDependencies['counters'] & GiveUpLostDependencies['counters']
   readonly logger: Logger
   readonly telling: Telling
@@ -47,25 +65,36 @@ export interface GrpcDependencies
     | 'GRPC_HOLDER_CLIENTS'
     | 'ORPHAN_AGE_SECONDS'
     | 'FREEZE_PENDING_PAYMENTS'
+    | 'OPERATOR_ISSUERS'
+    | 'OPERATOR_SECOND_PERSON_FOR'
+    | 'OPERATOR_SECOND_PERSON_FROM'
+    | 'OPERATOR_PROPOSAL_HOURS'
   >
 }
+
+const WALLETS = { definition: wallet.WalletOperatorServiceService, roles: OPERATOR_ROLES.wallets }
+const PEERS = { definition: wallet.PeerServiceService, roles: OPERATOR_ROLES.peers }
+const WEBHOOKS = { definition: events.WebhookServiceService, roles: OPERATOR_ROLES.webhooks }
 
 /** Everything the resource server serves over gRPC. */
 export function createGrpcServices(dependencies: GrpcDependencies): GrpcService[] {
   const { telling, config } = dependencies
   const ofOperators = config.GRPC_OPERATOR_CLIENTS ?? []
   const ofEvents = config.GRPC_EVENT_CLIENTS ?? []
-  return [
+  const clients = { everyMethod: ofOperators }
+  const acts = createActs(dependencies)
+  const services = [
     {
       definition: wallet.WalletOperatorServiceService,
-      implementation: walletOperatorService(dependencies),
-      clients: { everyMethod: ofOperators }
+      implementation: walletOperatorService(dependencies, acts),
+      clients
     },
     {
       definition: wallet.PeerServiceService,
-      implementation: peerService(dependencies),
-      clients: { everyMethod: ofOperators }
+      implementation: peerService(dependencies, acts),
+      clients
     },
+    createActionService({ ...dependencies, acts, answer, clients }),
     {
       definition: wallet.HolderServiceService,
       implementation: holderService(dependencies),
@@ -78,53 +107,117 @@ export function createGrpcServices(dependencies: GrpcDependencies): GrpcService[
       clients: { everyMethod: [...ofOperators, ...ofEvents] },
       readers: ofEvents
     }),
-    createWebhookService({
-      ...dependencies,
-      ...telling,
-      ...telling.webhooks,
-      clients: { everyMethod: ofOperators }
-    })
+    createWebhookService({ ...dependencies, ...telling, ...telling.webhooks, acts, clients })
   ]
+  acts.begin([WALLETS, PEERS, WEBHOOKS])
+  return services
 }
 
-function walletOperatorService(dependencies: GrpcDependencies): wallet.WalletOperatorServiceServer {
+function walletOperatorService(
+  dependencies: GrpcDependencies,
+  acts: OperatorActs<ActingDependencies>
+): wallet.WalletOperatorServiceServer {
   const { logger, callObserver, operators } = dependencies
-  const service = { definition: wallet.WalletOperatorServiceService, roles: OPERATOR_ROLES.wallets }
-  const handlers = admitOperators(createHandlers(logger, callObserver), service, { ...operators, logger })
+  const handlers = admitOperators(createHandlers(logger, callObserver), WALLETS, { ...operators, logger })
   return {
-    createAsset: handlers.unary(answer(operator.createAssetRpc(dependencies))),
+    ...walletActs(handlers, acts),
+    ...paymentActs(handlers, acts),
     listAssets: handlers.unary(answer(operator.listAssetsRpc(dependencies))),
-    createAccount: handlers.unary(answer(operator.createAccountRpc(dependencies))),
     listAccounts: handlers.unary(answer(operator.listAccountsRpc(dependencies))),
-    setAccountHolder: handlers.unary(answer(operator.setAccountHolderRpc(dependencies))),
-    createWalletAddress: handlers.unary(answer(operator.createWalletAddressRpc(dependencies))),
-    freezeAccount: handlers.unary(answer(operator.freezeAccountRpc(true, dependencies))),
-    unfreezeAccount: handlers.unary(answer(operator.freezeAccountRpc(false, dependencies))),
-    freezeWalletAddress: handlers.unary(answer(operator.freezeWalletAddressRpc(true, dependencies))),
-    unfreezeWalletAddress: handlers.unary(answer(operator.freezeWalletAddressRpc(false, dependencies))),
     listWalletAddresses: handlers.unary(answer(operator.listWalletAddressesRpc(dependencies))),
-    addClientKey: handlers.unary(answer(operator.addClientKeyRpc(dependencies))),
-    revokeClientKey: handlers.unary(answer(operator.revokeClientKeyRpc(dependencies))),
-    deposit: handlers.unary(answer(operator.depositRpc(dependencies))),
-    withdraw: handlers.unary(answer(operator.withdrawRpc(dependencies))),
     listPayments: handlers.unary(answer(operator.listPaymentsRpc(dependencies))),
     countPayments: handlers.unary(answer(life.countPaymentsRpc(dependencies))),
     getPaymentLife: handlers.unary(answer(life.getPaymentLifeRpc(dependencies))),
     listAccountEntries: handlers.unary(answer(life.listAccountEntriesRpc(dependencies))),
     listAwaitingPayments: handlers.unary(answer(life.listAwaitingPaymentsRpc(dependencies))),
     getOutgoingPayment: handlers.unary(answer(approval.getOutgoingPaymentRpc(dependencies))),
-    approvePayment: handlers.unary(answer(approval.approvePaymentRpc(dependencies))),
-    declinePayment: handlers.unary(answer(approval.declinePaymentRpc(dependencies))),
-    createApprovalRule: handlers.unary(answer(approval.createApprovalRuleRpc(dependencies))),
     listApprovalRules: handlers.unary(answer(approval.listApprovalRulesRpc(dependencies))),
-    deleteApprovalRule: handlers.unary(answer(approval.deleteApprovalRuleRpc(dependencies))),
-    createRefund: handlers.unary(answer(createRefundRpc(dependencies))),
     listRefunds: handlers.unary(answer(listRefundsRpc(dependencies))),
     listLostPayments: handlers.unary(answer(operator.listLostPaymentsRpc(dependencies))),
-    giveUpLostPayments: handlers.unary(answer(operator.giveUpLostPaymentsRpc(dependencies))),
-    restoreReservations: handlers.unary(answer(operator.restoreReservationsRpc(dependencies))),
-    acceptUncountedPayments: handlers.unary(answer(operator.acceptUncountedPaymentsRpc(dependencies))),
     audit: handlers.unary(answer(operator.auditRpc(dependencies)))
+  }
+}
+
+/** Makes a handler of a call that changes something. */
+function recording(handlers: OperatorHandlers, acts: OperatorActs<ActingDependencies>) {
+  return <Request extends object, Response>(
+    method: MethodDefinition<Request, Response>,
+    act: Act<Request, Response, ActingDependencies>,
+    rpc: (dependencies: ActingDependencies) => UnaryHandler<Request, Response>
+  ): UnaryMethod<Request, Response> => handlers.unary(answer(acts.unary(method, act, rpc)))
+}
+
+function walletActs(handlers: OperatorHandlers, acts: OperatorActs<ActingDependencies>) {
+  const { definition } = WALLETS
+  const record = recording(handlers, acts)
+  return {
+    createAsset: record(definition.createAsset, WALLET_ACTS.createAsset, operator.createAssetRpc),
+    createAccount: record(definition.createAccount, WALLET_ACTS.createAccount, operator.createAccountRpc),
+    setAccountHolder: record(
+      definition.setAccountHolder,
+      WALLET_ACTS.setAccountHolder,
+      operator.setAccountHolderRpc
+    ),
+    createWalletAddress: record(
+      definition.createWalletAddress,
+      WALLET_ACTS.createWalletAddress,
+      operator.createWalletAddressRpc
+    ),
+    freezeAccount: record(definition.freezeAccount, WALLET_ACTS.freezeAccount, (on) =>
+      operator.freezeAccountRpc(true, on)
+    ),
+    unfreezeAccount: record(definition.unfreezeAccount, WALLET_ACTS.unfreezeAccount, (on) =>
+      operator.freezeAccountRpc(false, on)
+    ),
+    freezeWalletAddress: record(definition.freezeWalletAddress, WALLET_ACTS.freezeWalletAddress, (on) =>
+      operator.freezeWalletAddressRpc(true, on)
+    ),
+    unfreezeWalletAddress: record(definition.unfreezeWalletAddress, WALLET_ACTS.unfreezeWalletAddress, (on) =>
+      operator.freezeWalletAddressRpc(false, on)
+    ),
+    addClientKey: record(definition.addClientKey, WALLET_ACTS.addClientKey, operator.addClientKeyRpc),
+    revokeClientKey: record(
+      definition.revokeClientKey,
+      WALLET_ACTS.revokeClientKey,
+      operator.revokeClientKeyRpc
+    ),
+    deposit: record(definition.deposit, WALLET_ACTS.deposit, operator.depositRpc),
+    withdraw: record(definition.withdraw, WALLET_ACTS.withdraw, operator.withdrawRpc)
+  }
+}
+
+function paymentActs(handlers: OperatorHandlers, acts: OperatorActs<ActingDependencies>) {
+  const { definition } = WALLETS
+  const record = recording(handlers, acts)
+  return {
+    approvePayment: record(definition.approvePayment, WALLET_ACTS.approvePayment, approval.approvePaymentRpc),
+    declinePayment: record(definition.declinePayment, WALLET_ACTS.declinePayment, approval.declinePaymentRpc),
+    createApprovalRule: record(
+      definition.createApprovalRule,
+      WALLET_ACTS.createApprovalRule,
+      approval.createApprovalRuleRpc
+    ),
+    deleteApprovalRule: record(
+      definition.deleteApprovalRule,
+      WALLET_ACTS.deleteApprovalRule,
+      approval.deleteApprovalRuleRpc
+    ),
+    createRefund: record(definition.createRefund, WALLET_ACTS.createRefund, createRefundRpc),
+    giveUpLostPayments: record(
+      definition.giveUpLostPayments,
+      WALLET_ACTS.giveUpLostPayments,
+      operator.giveUpLostPaymentsRpc
+    ),
+    restoreReservations: record(
+      definition.restoreReservations,
+      WALLET_ACTS.restoreReservations,
+      operator.restoreReservationsRpc
+    ),
+    acceptUncountedPayments: record(
+      definition.acceptUncountedPayments,
+      WALLET_ACTS.acceptUncountedPayments,
+      operator.acceptUncountedPaymentsRpc
+    )
   }
 }
 
@@ -139,20 +232,24 @@ function holderService(dependencies: GrpcDependencies): wallet.HolderServiceServ
   }
 }
 
-function peerService(dependencies: GrpcDependencies): wallet.PeerServiceServer {
+function peerService(
+  dependencies: GrpcDependencies,
+  acts: OperatorActs<ActingDependencies>
+): wallet.PeerServiceServer {
   const { logger, callObserver, operators } = dependencies
-  const service = { definition: wallet.PeerServiceService, roles: OPERATOR_ROLES.peers }
-  const handlers = admitOperators(createHandlers(logger, callObserver), service, { ...operators, logger })
+  const { definition } = PEERS
+  const handlers = admitOperators(createHandlers(logger, callObserver), PEERS, { ...operators, logger })
+  const record = recording(handlers, acts)
   return {
-    createPeer: handlers.unary(answer(peers.createPeerRpc(dependencies))),
+    createPeer: record(definition.createPeer, PEER_ACTS.createPeer, peers.createPeerRpc),
     getPeer: handlers.unary(answer(peers.getPeerRpc(dependencies))),
     listPeers: handlers.unary(answer(peers.listPeersRpc(dependencies))),
-    updatePeer: handlers.unary(answer(peers.updatePeerRpc(dependencies))),
-    rotatePeerToken: handlers.unary(answer(peers.rotatePeerTokenRpc(dependencies))),
-    settlePeer: handlers.unary(answer(peers.settlePeerRpc(dependencies))),
+    updatePeer: record(definition.updatePeer, PEER_ACTS.updatePeer, peers.updatePeerRpc),
+    rotatePeerToken: record(definition.rotatePeerToken, PEER_ACTS.rotatePeerToken, peers.rotatePeerTokenRpc),
+    settlePeer: record(definition.settlePeer, PEER_ACTS.settlePeer, peers.settlePeerRpc),
     getPeerStatement: handlers.unary(answer(peers.getPeerStatementRpc(dependencies))),
     listPeerEntries: handlers.unary(answer(peers.listPeerEntriesRpc(dependencies))),
     listUnknownPackets: handlers.unary(answer(peers.listUnknownPacketsRpc(dependencies))),
-    decidePacket: handlers.unary(answer(peers.decidePacketRpc(dependencies)))
+    decidePacket: record(definition.decidePacket, PEER_ACTS.decidePacket, peers.decidePacketRpc)
   }
 }

@@ -12,6 +12,7 @@ import { INTERLEDGER_GUARDS } from './interledger.js'
 import { KEY_GUARDS } from './keys.js'
 import { LEDGER_GUARDS } from './ledger.js'
 import { LIMIT_GUARDS } from './limits.js'
+import { OPERATOR_GUARDS } from './operators.js'
 import { OTHER_PROVIDER_GUARDS } from './other-providers.js'
 import { PAYMENT_GUARDS } from './payments.js'
 import { PEER_GUARDS } from './peers.js'
@@ -30,6 +31,7 @@ export const GUARDS: readonly { readonly title: string; readonly mutations: read
   { title: 'Keys, nonces and lookups', mutations: KEY_GUARDS },
   { title: 'Consent and retention', mutations: INTERACTION_GUARDS },
   { title: 'Callers of gRPC', mutations: GRPC_GUARDS },
+  { title: 'What operators do', mutations: OPERATOR_GUARDS },
   { title: 'Creating payments and reporting outcomes', mutations: PAYMENT_GUARDS },
   { title: 'Freezes', mutations: FREEZE_GUARDS },
   { title: 'What account holders do with their grants', mutations: ALLOWED_GRANT_GUARDS },

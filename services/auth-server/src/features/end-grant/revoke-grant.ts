@@ -1,4 +1,3 @@
-import { CallRefused } from '../../domain/call-refused.js'
 import { findGrant, type OperatedGrant } from '../../modules/grants/index.js'
 import { endGrant, publishRevoked, type RevokeGrantDependencies } from './end-grant.js'
 
@@ -8,7 +7,6 @@ import { endGrant, publishRevoked, type RevokeGrantDependencies } from './end-gr
  *
  * @param grantId its id (UUID)
  * @returns the grant as it is now; undefined when there is none
- * @throws CallRefused `untold`: the grant is revoked, and repeating the call publishes it again
  */
 export async function revokeGrant(
   grantId: string,
@@ -19,11 +17,6 @@ export async function revokeGrant(
   await endGrant(database, { grantId }, end, clock.now())
   const grant = await findGrant(database, grantId)
   if (grant === undefined) return undefined
-  try {
-    await publishRevoked(grantId, dependencies)
-  } catch (cause) {
-    const message = 'The grant is revoked, but not every service could be told: repeat the call'
-    throw new CallRefused('untold', message, { cause })
-  }
+  await publishRevoked(grantId, dependencies)
   return grant
 }

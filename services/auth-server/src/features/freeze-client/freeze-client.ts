@@ -59,8 +59,7 @@ const FREEZE = new Statement<{ known: boolean; changed: boolean }>(
  * effect: the first freeze stays as it was ordered.
  *
  * @returns the client after it
- * @throws CallRefused `invalid`; `not-found` for a client that has no grant and was never frozen; `untold`: it is done, and
- *   repeating the call tells it again
+ * @throws CallRefused `invalid`; `not-found` for a client that has no grant and was never frozen
  */
 export async function freezeClient(
   request: FreezeRequest,
@@ -83,13 +82,20 @@ export async function freezeClient(
     logger.info({ client, reason, by: clientNames }, doesFreeze ? 'frozen' : 'no longer frozen')
     onEventsAppended()
   }
-  try {
-    await revocations.publish({ kind: 'client', client })
-  } catch (cause) {
-    const message = 'It is done, but not every service could be told: repeat the call'
-    throw new CallRefused('untold', message, { cause })
-  }
+  await revocations.publish({ kind: 'client', client })
   return findClientFreeze(database, client)
+}
+
+/**
+ * Finds a client by what an operator calls it, whether it is known or not.
+ *
+ * @throws CallRefused `not-found` for a text that names none
+ */
+export async function findOperatedClient(
+  text: string,
+  { database }: Pick<FreezeClientDependencies, 'database'>
+): Promise<OperatedClient> {
+  return findClientFreeze(database, readClient(text))
 }
 
 function assertReason(reason: string): void {

@@ -4,11 +4,11 @@ import type { Random } from '@open-payments-server/value-types/identifiers'
 import type { PaymentCounters } from '../../domain/payment-counters.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
 import type { WalletAddressDirectory } from '../../domain/wallet-address.js'
-import type { Database } from '../../modules/database.js'
+import type { Database, Queries } from '../../modules/database.js'
 
 /** What deciding about payments needs. */
 export interface DecideDependencies {
-  readonly database: Database
+  readonly database: Queries
   readonly urls: ResourceUrls
   readonly clock: Clock
   readonly logger: Logger
@@ -23,7 +23,7 @@ export interface DecideDependencies {
 
 /** What rules need. */
 export interface RuleDependencies {
-  readonly database: Database
+  readonly database: Queries
   /** For reading whole tables: its statements may take long. */
   readonly patientDatabase: Database
   readonly walletAddresses: WalletAddressDirectory

@@ -90,6 +90,14 @@ export async function listApprovalRules({
   }))
 }
 
+/** The rule with an id; undefined when there is none. */
+export async function findApprovalRule(
+  id: string,
+  dependencies: Pick<RuleDependencies, 'database' | 'urls'>
+): Promise<OperatedRule | undefined> {
+  return (await listApprovalRules(dependencies)).find((rule) => rule.id === id)
+}
+
 /**
  * Deletes a rule. Payments that met it still await approval.
  *

@@ -3,7 +3,7 @@ import { isUuid } from '@open-payments-server/value-types/identifiers'
 import { CallRefused, invalidCallField } from '../../domain/call-refused.js'
 import type { PaymentCounters } from '../../domain/payment-counters.js'
 import { AuthServerUnavailable, type Reservation } from '../../domain/ports.js'
-import type { Database } from '../../modules/database.js'
+import type { Queries } from '../../modules/database.js'
 import { giveUpLost, readTimelineChange } from '../../modules/grant-outcomes/index.js'
 import { type Pair, type PairDependencies, readPair, readPairs } from './pairs.js'
 
@@ -21,7 +21,7 @@ export interface LossDependencies extends PairDependencies {
 
 /** What giving up lost payments needs. */
 export interface GiveUpLostDependencies extends LossDependencies {
-  readonly database: Database
+  readonly database: Queries
   readonly logger: Logger
   readonly counters: Pick<PaymentCounters, 'countGivenUp'>
   /** Signals that there is an outcome to deliver to the auth server. */

@@ -1,7 +1,7 @@
 import type { Logger } from '@open-payments-server/runtime'
 import type { Amount } from '@open-payments-server/value-types/amounts'
 import { type LostReservation, RESTORED_MAX } from '../../domain/ports.js'
-import type { Database } from '../../modules/database.js'
+import type { Queries } from '../../modules/database.js'
 import { deliverAgain } from '../../modules/grant-outcomes/index.js'
 import { refusingWithoutAuthServer } from './lost-payments.js'
 import type { PersistedPayment } from './outcome-entries.js'
@@ -15,7 +15,7 @@ const BATCH_TIMEOUT_MS = 60_000
 
 /** What telling the auth server anew needs. */
 export interface RestoreReservationsDependencies extends PairDependencies {
-  readonly database: Database
+  readonly database: Queries
   readonly logger: Pick<Logger, 'warn' | 'error'>
   /** Signals that there is an outcome to deliver to the auth server. */
   readonly onReservationEnded: () => void

@@ -12,7 +12,6 @@ import {
   assertPeerName,
   assertRoutes,
   assertToken,
-  checkEndpoint,
   type LimitTexts,
   readLimit,
   sealToken
@@ -34,7 +33,7 @@ export interface PeerOrder extends LimitTexts {
 }
 
 /**
- * Creates a peer, with its accounts and its first token.
+ * Creates a peer, with its accounts and its first token. `checkEndpoint` comes first.
  *
  * @throws CallRefused `invalid`, `not-found` for the asset, `already-exists` for a name or a token that is taken, `not-possible`
  *   without a key for its outgoing token
@@ -48,7 +47,6 @@ export async function createPeer(order: PeerOrder, dependencies: PeerDependencie
   assertToken(order.outgoingToken, 'outgoing_token')
   assertToken(order.incomingToken, 'incoming_token')
   const limits = readLimits(order)
-  await checkEndpoint(endpoint, dependencies)
   const id = newId(clock, random)
   const created = await createUnlessTaken(database, {
     ...limits,
@@ -87,8 +85,7 @@ async function createUnlessTaken(database: Queries, peer: peers.NewPeer): Promis
     return await peers.createPeer(database, peer)
   } catch (error) {
     if (!isUniqueViolation(error)) throw error
-    const isNameTaken = (await peers.findPeer(database, peer.name)) !== undefined
-    throw isNameTaken
+    throw isUniqueViolation(error, 'peer_name_key')
       ? new CallRefused('already-exists', `there is a peer ${peer.name} already`, { field: 'name' })
       : tokenTaken()
   }
@@ -147,7 +144,7 @@ export interface PeerChangeOrder extends Partial<Readonly<Record<keyof LimitText
 }
 
 /**
- * Changes a peer.
+ * Changes a peer. `checkEndpoint` comes first.
  *
  * @throws CallRefused `invalid`, `not-found`, or `not-possible` without a key for its outgoing token
  */
@@ -171,7 +168,6 @@ export async function updatePeer(
     lowAlertValue: change('lowAlertValue'),
     highAlertValue: change('highAlertValue')
   }
-  if (endpoint !== undefined) await checkEndpoint(endpoint, dependencies)
   const sealedOutgoingToken =
     outgoingToken === undefined ? undefined : await sealToken(id, outgoingToken, dependencies)
   await peers.updatePeer(dependencies.database, id, {

@@ -84,6 +84,20 @@ export async function getAccount(
   return { id: account.id, ...toOperatedAccount(account) }
 }
 
+/**
+ * Finds an account by its name, and lets nothing else change its totals before the end of the transaction.
+ *
+ * @throws CallRefused `invalid`, or `not-found`
+ */
+export async function getLockedAccount(
+  name: string,
+  dependencies: OperatorDependencies
+): Promise<OperatedAccount> {
+  assertAccountName(name, 'account_name')
+  await ledger.lockAccount(dependencies.database, name)
+  return getAccount(name, dependencies)
+}
+
 function assertAccountName(name: string, field: string): void {
   if (isAccountName(name)) return
   throw invalidCallField(field, 'must be 1 to 64 of a-z, 0-9, "-", "_" and "."')

@@ -1,10 +1,10 @@
 import type { Logger } from '@open-payments-server/runtime'
-import { CallRefused, invalidCallField } from '../../domain/call-refused.js'
+import { invalidCallField } from '../../domain/call-refused.js'
 import { freezeAccount } from '../../modules/ledger/index.js'
-import { findListedWalletAddress, freezeWalletAddress } from '../../modules/wallet-addresses/index.js'
+import { freezeWalletAddress } from '../../modules/wallet-addresses/index.js'
 import { getAccount, type OperatedAccount } from './accounts.js'
 import { namesText, type OperatorDependencies } from './dependencies.js'
-import { findWalletAddress, type OperatedWalletAddress, toOperatedWalletAddress } from './wallet-addresses.js'
+import { findWalletAddress, getWalletAddress, type OperatedWalletAddress } from './wallet-addresses.js'
 
 /** Maximum length of the reason for a freeze, in characters. */
 const REASON_LENGTH_MAX = 256
@@ -55,12 +55,10 @@ export async function freezeWalletAddressByUrl(
   dependencies: FreezeDependencies
 ): Promise<OperatedWalletAddress> {
   const order = readOrder(request, dependencies)
-  const { id, path } = await findWalletAddress(request.name, dependencies)
+  const { id } = await findWalletAddress(request.name, dependencies)
   const changed = await freezeWalletAddress(dependencies.database, id, order)
   if (changed) tell({ walletAddress: request.name }, request, dependencies)
-  const found = await findListedWalletAddress(dependencies.database, path)
-  if (found === undefined) throw new CallRefused('not-found', 'there is no such wallet address here')
-  return toOperatedWalletAddress(found, dependencies)
+  return getWalletAddress(request.name, dependencies)
 }
 
 function readOrder({ freezes, reason, clientNames }: FreezeRequest, { clock }: FreezeDependencies) {

@@ -1,7 +1,7 @@
 import { isUuid } from '@open-payments-server/value-types/identifiers'
 import { readPositiveCallValue } from '../../domain/call-fields.js'
 import { CallRefused, invalidCallField } from '../../domain/call-refused.js'
-import type { Database } from '../../modules/database.js'
+import type { Queries } from '../../modules/database.js'
 import { findMovement, move, type MovementKind } from '../../modules/ledger/index.js'
 import { getAccount, type OperatedAccount } from './accounts.js'
 import type { OperatorDependencies } from './dependencies.js'
@@ -76,7 +76,7 @@ async function assertSameMovement(
   { id }: MoneyMovement,
   value: bigint,
   accountId: string,
-  database: Database
+  database: Queries
 ): Promise<boolean> {
   const found = await findMovement(database, id)
   if (found === undefined) return false

@@ -100,8 +100,24 @@ export async function listWalletAddresses(
   return found.map((each) => toOperatedWalletAddress(each, dependencies))
 }
 
+/**
+ * The wallet address with a URL.
+ *
+ * @throws CallRefused `not-found`
+ */
+export async function getWalletAddress(
+  url: string,
+  dependencies: OperatorDependencies
+): Promise<OperatedWalletAddress> {
+  const { path } = await findWalletAddress(url, dependencies)
+  const found = await walletAddresses.findListedWalletAddress(dependencies.database, path)
+  if (found === undefined)
+    throw new CallRefused('not-found', 'there is no such wallet address here', { field: 'wallet_address' })
+  return toOperatedWalletAddress(found, dependencies)
+}
+
 /** A stored wallet address as operators see it. */
-export function toOperatedWalletAddress(
+function toOperatedWalletAddress(
   { publicName, ...walletAddress }: StoredWalletAddress,
   { urls }: Pick<OperatorDependencies, 'urls'>
 ): OperatedWalletAddress {

@@ -1,11 +1,11 @@
 import type { Clock } from '@open-payments-server/value-types/clock'
 import type { Random } from '@open-payments-server/value-types/identifiers'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
-import type { Database } from '../../modules/database.js'
+import type { Queries } from '../../modules/database.js'
 
 /** What the provider's refunds need. */
 export interface RefundDependencies {
-  readonly database: Database
+  readonly database: Queries
   readonly urls: ResourceUrls
   readonly clock: Clock
   readonly random: Random

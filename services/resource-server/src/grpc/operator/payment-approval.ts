@@ -71,7 +71,7 @@ export function deleteApprovalRuleRpc(
   }
 }
 
-/** An outgoing payment, with what was decided about it, on the wire. */
+/** An outgoing payment on the wire, with what was decided about it. */
 export function toShownPaymentMessage(
   { payment, approval }: ShownPayment,
   urls: ResourceUrls
@@ -116,7 +116,8 @@ export function toApprovalMessage({
   }
 }
 
-function toRuleMessage(rule: OperatedRule): wallet.ApprovalRule {
+/** A rule on the wire. */
+export function toRuleMessage(rule: OperatedRule): wallet.ApprovalRule {
   return {
     id: rule.id,
     aboveValue: rule.aboveValue?.toString() ?? '',

@@ -158,7 +158,8 @@ function readDirection(direction: wallet.SettlementDirection): SettlementDirecti
   }
 }
 
-function toPeerMessage({ peer, tokens }: PeerWithTokens): wallet.Peer {
+/** A peer on the wire, without secrets. */
+export function toPeerMessage({ peer, tokens }: PeerWithTokens): wallet.Peer {
   const limit = (value: Peer['receivableLimitValue']): string => value?.toString() ?? ''
   return {
     id: peer.id,

@@ -19,7 +19,7 @@ export {
 } from './assets.js'
 export { ChangedTotals } from './changed-totals.js'
 export { held, holdOf } from './hold.js'
-export { findMovement, move, type Movement, type MovementKind } from './move.js'
+export { findMovement, lockAccount, move, type Movement, type MovementKind } from './move.js'
 export {
   type AccountTotals,
   deliveredBy,

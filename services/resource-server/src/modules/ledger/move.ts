@@ -88,6 +88,17 @@ export async function move(
   return rows.length === 1
 }
 
+const LOCK = new Statement(
+  'lock-account',
+  Prisma.sql`select id from account where name = ${placeholder('name')}::text and kind = 'wallet' for no key update`,
+  { prepared: false }
+)
+
+/** Lets nothing else change the totals of a wallet account, if there is one, before the end of the transaction. */
+export async function lockAccount(transaction: Queries, name: string): Promise<void> {
+  await LOCK.rows(transaction, { name })
+}
+
 /** The transfer with an id, with the fields that identify a movement: its account is the one that is not outside. */
 export async function findMovement(
   on: Queries,

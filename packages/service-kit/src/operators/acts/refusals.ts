@@ -1,0 +1,83 @@
+import { RpcError, status } from '@open-payments-server/grpc-transport'
+import { FieldRefusal } from '@open-payments-server/value-types/refusals'
+import { type Actor, isSamePerson } from '../operator.js'
+import type { NewProposal, Proposal, ProposalDecision } from './proposal-store.js'
+
+/** Refusals by their code that changed nothing, and are recorded. A malformed request asks for nothing. */
+const RECORDED_CODES: ReadonlySet<status> = new Set([
+  status.NOT_FOUND,
+  status.ALREADY_EXISTS,
+  status.FAILED_PRECONDITION,
+  status.PERMISSION_DENIED
+])
+
+/** Why something was refused that changed nothing; undefined for a malformed request, and for any other error. */
+export function problemOf(error: unknown): string | undefined {
+  if (error instanceof FieldRefusal) return error.because === 'invalid' ? undefined : error.message
+  return error instanceof RpcError && RECORDED_CODES.has(error.code) ? error.message : undefined
+}
+
+/** What is malformed in a request; undefined for any other error. */
+export function malformedOf(error: unknown): string | undefined {
+  if (error instanceof FieldRefusal) return error.because === 'invalid' ? error.message : undefined
+  return error instanceof RpcError && error.code === status.INVALID_ARGUMENT ? error.message : undefined
+}
+
+/** The error for a request that a second person must not read. */
+export function secretInProposal(): RpcError {
+  return new RpcError({
+    code: status.FAILED_PRECONDITION,
+    message:
+      'This needs a second person, who must not learn the secret in it: do it below the amount from which it does, and change the rest in a call without the secret'
+  })
+}
+
+/** The answer to a call that awaits a second person. */
+export function awaitsSecondPerson({ id, expiresAtMs }: NewProposal): RpcError {
+  return new RpcError({
+    code: status.FAILED_PRECONDITION,
+    message: `This is done once a second person approves it, until ${new Date(expiresAtMs).toISOString()}: proposal ${id}`,
+    reference: id
+  })
+}
+
+/** Whether a proposal was decided in this way by this person: then repeating it has no further effect. */
+export function isDecidedBy({ decided }: Proposal, decision: ProposalDecision, actor: Actor): boolean {
+  return decided?.decision === decision && (decision === 'rejected' || isSamePerson(decided.by, actor))
+}
+
+/** @throws RpcError FAILED_PRECONDITION for a proposal that nobody can decide about any more */
+export function assertOpen({ decided, expiresAtMs }: Proposal, nowMs: number): void {
+  if (decided !== undefined)
+    throw notOpen(
+      `was ${decided.decision} at ${new Date(decided.atMs).toISOString()} by ${nameActor(decided.by)}`
+    )
+  if (expiresAtMs <= nowMs) throw notOpen(`could be decided until ${new Date(expiresAtMs).toISOString()}`)
+}
+
+function notOpen(problem: string): RpcError {
+  return new RpcError({
+    code: status.FAILED_PRECONDITION,
+    message: `the proposal ${problem}`,
+    field: 'proposal_id'
+  })
+}
+
+/** The error for a proposal that is unknown. */
+export function noProposal(): RpcError {
+  return new RpcError({ code: status.NOT_FOUND, message: 'there is no such proposal', field: 'proposal_id' })
+}
+
+/** The error for whoever would approve what they proposed. */
+export function samePerson(): RpcError {
+  return new RpcError({
+    code: status.PERMISSION_DENIED,
+    message: 'whoever proposed it cannot approve it; all machines count as one',
+    field: 'proposal_id'
+  })
+}
+
+/** Who operates, in words. */
+export function nameActor({ key, person }: Actor): string {
+  return person === undefined || person.name === '' ? key : `${key} (${person.name})`
+}

@@ -1,0 +1,25 @@
+import { Acts, deferred, type Later } from '@open-payments-server/service-kit/operators'
+import type { ActingDependencies } from '../grpc/operator/acts.js'
+import type { Queries } from '../modules/database.js'
+import type { GrpcDependencies } from './grpc-services.js'
+
+/** What records operators' acts. Within a transaction, nobody is told of anything before it is committed. */
+export function createActs(dependencies: GrpcDependencies): Acts<Queries, ActingDependencies> {
+  const acting = (database: Queries, later: Later): ActingDependencies => ({
+    ...dependencies,
+    database,
+    logger: deferred(dependencies.logger, later),
+    counters: deferred(dependencies.counters, later),
+    publishedKeys: deferred(dependencies.publishedKeys, later),
+    onPaymentCreated: () => {
+      later(dependencies.onPaymentCreated)
+    },
+    onReservationEnded: () => {
+      later(dependencies.onReservationEnded)
+    },
+    onEventsAppended: () => {
+      later(dependencies.onEventsAppended)
+    }
+  })
+  return new Acts({ ...dependencies, dependencies, acting })
+}
