@@ -66,6 +66,32 @@ export function paymentCommand(run: RunSession): Command {
         })
       })
     )
+  addLifeCommands(payment, run)
+  payment
+    .command('show')
+    .description('show an outgoing payment, and what was decided about it')
+    .argument('<outgoing-payment>', 'its URL')
+    .action((url: string, _options, command: Command) =>
+      run(command, async ({ client, print }) => {
+        printPayment(print, await new ApprovalClient(client).show(url))
+      })
+    )
+  for (const answer of ['approve', 'decline'] as const) {
+    payment
+      .command(answer)
+      .description(`${answer} an outgoing payment that awaits approval; repeating it has no effect`)
+      .argument('<outgoing-payment>', 'its URL')
+      .option('--reason <text>', 'why, for the record; clients are not told', '')
+      .action((url: string, { reason }: { reason: string }, command: Command) =>
+        run(command, async ({ client, print }) => {
+          printPayment(print, await new ApprovalClient(client).decide(answer, url, reason))
+        })
+      )
+  }
+  return payment
+}
+
+function addLifeCommands(payment: Command, run: RunSession): void {
   payment
     .command('life')
     .description('show all that belongs to a payment: its grant, its ledger entries and its outcome')
@@ -93,28 +119,6 @@ export function paymentCommand(run: RunSession): Command {
         })
       })
     )
-  payment
-    .command('show')
-    .description('show an outgoing payment, and what was decided about it')
-    .argument('<outgoing-payment>', 'its URL')
-    .action((url: string, _options, command: Command) =>
-      run(command, async ({ client, print }) => {
-        printPayment(print, await new ApprovalClient(client).show(url))
-      })
-    )
-  for (const answer of ['approve', 'decline'] as const) {
-    payment
-      .command(answer)
-      .description(`${answer} an outgoing payment that awaits approval; repeating it has no effect`)
-      .argument('<outgoing-payment>', 'its URL')
-      .option('--reason <text>', 'why, for the record; clients are not told', '')
-      .action((url: string, { reason }: { reason: string }, command: Command) =>
-        run(command, async ({ client, print }) => {
-          printPayment(print, await new ApprovalClient(client).decide(answer, url, reason))
-        })
-      )
-  }
-  return payment
 }
 
 function printLife(print: Printer, life: wallet.GetPaymentLifeResponse): void {
