@@ -12,9 +12,10 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { callUnary } from '@open-payments-server/grpc-transport'
 import { findFreePort } from '@open-payments-server/local-services'
 import { createLogger, systemClock } from '@open-payments-server/runtime'
+import { startBrowser, type TestBrowser, withBrowser } from '@open-payments-server/testing/browser'
 import { composeWeb, loadConfig } from '@open-payments-server/web'
 import type { BrowserContext, Page } from 'playwright-core'
-import { startBrowser, type TestBrowser, withBrowser } from './support/chromium.js'
+import { signIn } from './support/people.js'
 import { type Setting, startSetting } from './support/setting.js'
 
 const MONTHLY = {
@@ -51,12 +52,6 @@ withBrowser('whoever attacks consent or signing in', () => {
       uri: `${setting.callback}/?order=17`,
       nonce: 'client-nonce'
     })
-  const signIn = async (page: Page, name: string): Promise<void> => {
-    await page.fill('input[name=login]', name)
-    await page.fill('input[name=password]', 'any')
-    await page.click('button[type=submit]')
-    await page.waitForLoadState()
-  }
   /** A browser of somebody's own that has opened a URL, and whose person has signed in. */
   const openAs = async (name: string, url: string): Promise<{ context: BrowserContext; page: Page }> => {
     const context = await browser.newContext()
@@ -140,7 +135,7 @@ withBrowser('whoever attacks consent or signing in', () => {
     const grant = await ask()
     const { context, page } = await openAs('alice', grant.redirect)
     // The issuer forgets alice; bob signs in there when the browser passes by.
-    await context.clearCookies({ domain: 'localhost', name: /^_/ })
+    await context.clearCookies({ domain: 'localhost', name: /^issuer_/ })
     const before = await stateOf(grant)
     await press(page, ALLOW)
     await signIn(page, 'bob')
