@@ -80,7 +80,7 @@ export function getGrantRpc({
     if (grant === undefined || shown === undefined)
       throw new CallRefused('not-found', 'The grant is unknown', { field: 'grant_id' })
     return {
-      grant: toMessage(grant),
+      grant: toGrantMessage(grant),
       clientName: shown.clientName ?? '',
       access: shown.access.map(toItemMessage),
       walletAddress: shown.walletAddress,
