@@ -155,12 +155,12 @@ module.exports = {
     },
     {
       name: 'what-operators-need',
-      comment: 'Operators sign in at issuers.',
+      comment: 'Operators sign in at issuers, and what they did is told over gRPC.',
       severity: 'error',
       from: { path: '^packages/service-kit/src/operators/', pathNot: tests },
       to: {
         path: '^packages/service-kit/src/',
-        pathNot: '^packages/service-kit/src/(operators|issuers)/'
+        pathNot: '^packages/service-kit/src/(operators|issuers|grpc)/'
       }
     },
     {

@@ -18,6 +18,12 @@ export const CONSOLE_CLIENT = 'web-console'
 /** Everything that an operator may do. */
 const OPERATOR_ROLES = ['viewer', 'operator', 'approver']
 
+/** `OPERATOR_ISSUERS` of both services: who signs in at the console acts by the roles that the issuer says. */
+export function operatorIssuers({ issuerUrl }: StackSettings): string {
+  const roles = Object.fromEntries(OPERATOR_ROLES.map((role) => [role, [role]]))
+  return JSON.stringify([{ issuer: issuerUrl, clientIds: [CONSOLE_CLIENT], rolesClaim: 'roles', roles }])
+}
+
 /** Characters of a password that people can still type: 66 bits. */
 const PASSWORD_LENGTH = 11
 

@@ -3,7 +3,7 @@ import { authServerSchema } from '@open-payments-server/auth-server/config'
 import { resourceServerSchema } from '@open-payments-server/resource-server/config'
 import { webSchema } from '@open-payments-server/web/config'
 import type { Databases } from './databases.js'
-import { CONSOLE_CLIENT, HOLDER_CLIENT } from './issuer.js'
+import { CONSOLE_CLIENT, HOLDER_CLIENT, operatorIssuers } from './issuer.js'
 import type { StackSecrets } from './secrets.js'
 import type { ServiceOptions } from './service-process.js'
 import { type Environment, ROOT, type StackPaths, type StackSettings } from './settings.js'
@@ -56,6 +56,7 @@ export function authServer({
       METRICS_PORT: String(ports.authMetrics),
       DATABASE_URL: databases.authUrl,
       WEBHOOK_SECRET_KEY: secrets.authWebhookSecretKey,
+      OPERATOR_ISSUERS: operatorIssuers(settings),
       SHUTDOWN_GRACE_SECONDS: GRACE_SECONDS
     }
   }
@@ -97,6 +98,7 @@ export function resourceServer({
       PROVIDER_KEYS: secrets.providerKeys,
       OWNERSHIP_KEYS: secrets.ownershipKeys,
       WEBHOOK_SECRET_KEY: secrets.resourceWebhookSecretKey,
+      OPERATOR_ISSUERS: operatorIssuers(settings),
       SHUTDOWN_GRACE_SECONDS: GRACE_SECONDS
     }
   }

@@ -3,7 +3,7 @@ import { CallRefused } from '../domain/call-refused.js'
 import type { RevocationEvent } from '../domain/revocations.js'
 import type { ActingDependencies } from '../grpc/acts.js'
 import type { Queries } from '../modules/database.js'
-import type { GrpcDependencies } from './grpc-services.js'
+import type { GrpcDependencies } from './grpc-dependencies.js'
 
 /**
  * What records operators' acts. Within a transaction, nobody is told of anything before it is committed. If watchers cannot be told

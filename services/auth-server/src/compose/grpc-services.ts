@@ -1,21 +1,13 @@
-import { type CallObserver, createHandlers, type GrpcService } from '@open-payments-server/grpc-transport'
+import { createHandlers, type GrpcService } from '@open-payments-server/grpc-transport'
 import { auth, events } from '@open-payments-server/proto'
-import type { Logger } from '@open-payments-server/runtime'
 import { createEventService } from '@open-payments-server/service-kit/events'
 import {
   admitOperators,
   createActionService,
-  type OperatorActs,
-  type Operators,
-  type SecondPersonConfig
+  type OperatorActs
 } from '@open-payments-server/service-kit/operators'
-import { createWebhookService, type Telling } from '@open-payments-server/service-kit/webhooks'
-import type { Clock } from '@open-payments-server/value-types/clock'
-import type { Random } from '@open-payments-server/value-types/identifiers'
-import type { ClientDirectory } from '../domain/clients.js'
-import type { GrantCounters, RpcCounters } from '../domain/counters.js'
-import type { RevocationBus } from '../domain/revocations.js'
-import { allowedClients, type GrpcClientLists } from '../grpc/allowed-clients.js'
+import { createWebhookService } from '@open-payments-server/service-kit/webhooks'
+import { allowedClients } from '../grpc/allowed-clients.js'
 import { type ActingDependencies, GRANT_ACTS } from '../grpc/acts.js'
 import { answer } from '../grpc/answer.js'
 import { endRpc } from '../grpc/end.js'
@@ -42,33 +34,9 @@ import { reserveRpc } from '../grpc/reserve.js'
 import { restoreRpc } from '../grpc/restore.js'
 import { watchRevocationsRpc } from '../grpc/revocation-watch.js'
 import { getSpentAmountsRpc } from '../grpc/spent-amounts.js'
-import type { Database } from '../modules/database.js'
 import { createReserveTogether } from '../modules/limits/index.js'
-import type { TokenReader } from '../modules/tokens/index.js'
 import { createActs } from './acts.js'
-
-/** The dependencies of the gRPC services. */
-export interface GrpcDependencies {
-  readonly database: Database
-  /** For reading whole tables: its statements may take long. */
-  readonly patientDatabase: Database
-  readonly clock: Clock
-  readonly random: Random
-  readonly logger: Logger
-  /** Observes every call; none unless given. */
-  readonly callObserver?: CallObserver | undefined
-  readonly revocations: RevocationBus
-  readonly directory: Pick<ClientDirectory, 'findKey'>
-  readonly tokens: TokenReader
-  /** Who may call what when clients present certificates, and which acts need a second person. */
-  readonly config: GrpcClientLists & SecondPersonConfig & { readonly OPERATOR_PROPOSAL_HOURS: number }
-  /** Who operates. */
-  readonly operators: Operators
-  readonly counters: RpcCounters & Pick<GrantCounters, 'countGrant'>
-  readonly telling: Telling
-  /** Signals that there are events to publish. */
-  readonly onEventsAppended: () => void
-}
+import type { GrpcDependencies } from './grpc-dependencies.js'
 
 /** Everything the auth server serves over gRPC. */
 export function createGrpcServices(dependencies: GrpcDependencies): GrpcService[] {

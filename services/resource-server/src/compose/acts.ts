@@ -1,7 +1,7 @@
 import { Acts, deferred, type Later } from '@open-payments-server/service-kit/operators'
 import type { ActingDependencies } from '../grpc/operator/acts.js'
 import type { Queries } from '../modules/database.js'
-import type { GrpcDependencies } from './grpc-services.js'
+import type { GrpcDependencies } from './grpc-dependencies.js'
 
 /** What records operators' acts. Within a transaction, nobody is told of anything before it is committed. */
 export function createActs(dependencies: GrpcDependencies): Acts<Queries, ActingDependencies> {

@@ -1,5 +1,4 @@
 import {
-  type CallObserver,
   createHandlers,
   type GrpcService,
   type MethodDefinition,
@@ -7,25 +6,15 @@ import {
   type UnaryMethod
 } from '@open-payments-server/grpc-transport'
 import { events, wallet } from '@open-payments-server/proto'
-import type { Logger } from '@open-payments-server/runtime'
 import { createEventService } from '@open-payments-server/service-kit/events'
 import {
   type Act,
   admitOperators,
   createActionService,
   type OperatorActs,
-  type OperatorHandlers,
-  type Operators
+  type OperatorHandlers
 } from '@open-payments-server/service-kit/operators'
-import { createWebhookService, type Telling } from '@open-payments-server/service-kit/webhooks'
-import type { ResourceServerConfig } from '../config.js'
-import type { AuditMoneyDependencies } from '../features/audit-money/audit-money.js'
-import type { GiveUpLostDependencies } from '../features/audit-money/lost-payments.js'
-import type { DecideDependencies, RuleDependencies } from '../features/approve-payments/dependencies.js'
-import type { FreezeDependencies } from '../features/operate-wallets/freeze.js'
-import type { PeerDependencies } from '../features/operate-peers/dependencies.js'
-import type { RefundDependencies } from '../features/refund-payments/dependencies.js'
-import type { OwnershipDependencies } from '../features/state-ownership/state-ownership.js'
+import { createWebhookService } from '@open-payments-server/service-kit/webhooks'
 import { type ActingDependencies, PEER_ACTS, WALLET_ACTS } from '../grpc/operator/acts.js'
 import { answer } from '../grpc/operator/answer.js'
 import * as holders from '../grpc/operator/holders.js'
@@ -35,42 +24,8 @@ import * as peers from '../grpc/operator/peers.js'
 import { OPERATOR_ROLES } from '../grpc/operator/roles.js'
 import { createRefundRpc, listRefundsRpc } from '../grpc/operator/refunds.js'
 import * as operator from '../grpc/operator/wallet-operator.js'
-import type { Database } from '../modules/database.js'
 import { createActs } from './acts.js'
-
-/** The dependencies of the gRPC services. */
-export interface GrpcDependencies
-  extends
-    FreezeDependencies,
-    AuditMoneyDependencies,
-    GiveUpLostDependencies,
-    DecideDependencies,
-    RuleDependencies,
-    PeerDependencies,
-    RefundDependencies,
-    OwnershipDependencies {
-  readonly database: Database
-  readonly counters: DecideDependencies['counters'] & GiveUpLostDependencies['counters']
-  readonly logger: Logger
-  readonly telling: Telling
-  /** Who operates. */
-  readonly operators: Operators
-  /** Observes every call; none unless given. */
-  readonly callObserver?: CallObserver | undefined
-  /** Who may operate when clients present certificates, and what audits regard as lost. */
-  readonly config: Pick<
-    ResourceServerConfig,
-    | 'GRPC_OPERATOR_CLIENTS'
-    | 'GRPC_EVENT_CLIENTS'
-    | 'GRPC_HOLDER_CLIENTS'
-    | 'ORPHAN_AGE_SECONDS'
-    | 'FREEZE_PENDING_PAYMENTS'
-    | 'OPERATOR_ISSUERS'
-    | 'OPERATOR_SECOND_PERSON_FOR'
-    | 'OPERATOR_SECOND_PERSON_FROM'
-    | 'OPERATOR_PROPOSAL_HOURS'
-  >
-}
+import type { GrpcDependencies } from './grpc-dependencies.js'
 
 const WALLETS = { definition: wallet.WalletOperatorServiceService, roles: OPERATOR_ROLES.wallets }
 const PEERS = { definition: wallet.PeerServiceService, roles: OPERATOR_ROLES.peers }

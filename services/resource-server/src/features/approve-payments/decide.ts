@@ -124,8 +124,6 @@ async function decide(
     database
   )
   if (changed > 0) announce(answer, changed, dependencies)
-  // Whoever comes too late finds it declined, even if no worker has done so yet.
-  else await declineOne(id, decision.atMs, dependencies)
   const shown = await readPayment(id, dependencies)
   requireAnswer(answer, shown)
   return shown
@@ -151,9 +149,16 @@ function describeDecision({ decision, atMs, by }: NonNullable<Approval['decided'
   return `${decision} at ${at}${by === undefined ? '' : ` by ${by}`}`
 }
 
-/** Declines a payment if its time is over. */
-async function declineOne(id: string, nowMs: number, dependencies: DecideDependencies): Promise<void> {
-  const changed = await write(DECLINE, timeOut(nowMs), { id, isOver: true }, dependencies.database)
+/**
+ * Declines a payment if its time is over, so that whoever decides too late finds it declined, even if no worker has done so yet.
+ *
+ * @param url of the outgoing payment
+ * @throws CallRefused `invalid`
+ */
+export async function declineIfOverdue(url: string, dependencies: DecideDependencies): Promise<void> {
+  const { database, clock } = dependencies
+  const id = readPaymentId(url, dependencies)
+  const changed = await write(DECLINE, timeOut(clock.now()), { id, isOver: true }, database)
   if (changed > 0) announce('timed_out', changed, dependencies)
 }
 

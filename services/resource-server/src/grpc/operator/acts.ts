@@ -5,6 +5,7 @@ import type { Act, ActAmount, Subject } from '@open-payments-server/service-kit/
 import type { Asset } from '@open-payments-server/value-types/amounts'
 import type { PaymentCounters } from '../../domain/payment-counters.js'
 import type { DecideDependencies, RuleDependencies } from '../../features/approve-payments/dependencies.js'
+import { declineIfOverdue } from '../../features/approve-payments/decide.js'
 import { findApprovalRule } from '../../features/approve-payments/rules.js'
 import { showPayment, type ShowPaymentDependencies } from '../../features/approve-payments/show-payment.js'
 import type { GiveUpLostDependencies } from '../../features/audit-money/lost-payments.js'
@@ -85,6 +86,8 @@ const ofPayment = {
 
 const ofDecision = {
   ...ofPayment,
+  prepare: ({ outgoingPayment }: { readonly outgoingPayment: string }, dependencies: DecideDependencies) =>
+    declineIfOverdue(outgoingPayment, dependencies),
   made: ({ payment }: { readonly payment?: wallet.OutgoingPayment | undefined }) => payment
 }
 
