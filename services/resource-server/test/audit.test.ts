@@ -26,7 +26,7 @@ const ALICE_AND_BOB = `(select * from account where name = 'alice') a, (select *
 describe('an audit', () => {
   it('names what it checked, and finds nothing where all adds up', async () => {
     const { checks } = await world.operate('audit', { openReservationAgeMaxSeconds: 0 })
-    expect(checks.map(({ invariant }) => invariant).length).toBe(24)
+    expect(checks.map(({ invariant }) => invariant).length).toBe(25)
     expect(checks.flatMap(({ violations }) => violations)).toEqual([])
     expect(checks.find(({ invariant }) => invariant.includes('payment has sent'))?.checkedCount).toBe(1n)
   })
