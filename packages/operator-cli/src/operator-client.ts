@@ -16,6 +16,7 @@ import { ActionClient } from './action-client.js'
 import { EventClient } from './event-client.js'
 import type { EventfulService } from './eventful-service.js'
 import { WebhookClient } from './webhook-client.js'
+import { lostPaymentOf, type OperatorLostPayment } from './lost-payments.js'
 import { assetOf, type Listed, listPages, present, readTotal, textOf } from './messages.js'
 import { PeerClient } from './peer-client.js'
 import { type OperatorRefund, type RefundOrder, refundOf } from './refunds.js'
@@ -155,22 +156,6 @@ export interface OperatorPayment {
   readonly refundOf: string | undefined
   readonly createdAt: Date | undefined
   readonly updatedAt: Date | undefined
-}
-
-/** A payment that the resource server's database lost, as known to the auth server. */
-export interface OperatorLostPayment {
-  readonly id: string
-  readonly grantId: string
-  /** The token holder: URL of the client's wallet address, or `jwk:` and its key's thumbprint. */
-  readonly client: string
-  readonly walletAddress: string
-  readonly receiver: string
-  /** `open`, or `settled` if it had ended before it was lost. */
-  readonly state: string
-  /** Amount actually debited if settled, else reserved; likewise for the received amount. */
-  readonly debitAmount: Amount
-  readonly receiveAmount: Amount
-  readonly createdAt: Date | undefined
 }
 
 /** An invariant, and the audit's result for it. */
@@ -569,20 +554,5 @@ export function paymentOf(payment: wallet.Payment): OperatorPayment {
     refundOf: textOf(payment.refundOf),
     createdAt: payment.createTime,
     updatedAt: payment.updateTime
-  }
-}
-
-function lostPaymentOf(lost: wallet.LostPayment): OperatorLostPayment {
-  const { grantId, client, walletAddress, receiver, state } = lost
-  return {
-    id: lost.paymentId,
-    grantId,
-    client,
-    walletAddress,
-    receiver,
-    state,
-    debitAmount: { value: parseAmountValue(lost.debitValue), asset: assetOf(lost.debitAsset) },
-    receiveAmount: { value: parseAmountValue(lost.receiveValue), asset: assetOf(lost.receiveAsset) },
-    createdAt: lost.createTime
   }
 }

@@ -90,6 +90,7 @@ describe('an issuer that is', () => {
       SESSION_KEY: randomBytes(24).toString('hex'),
       AUTH_API_URL: 'http://127.0.0.1:1',
       IDENTITY_PROVIDER_SECRET: randomBytes(24).toString('hex'),
+      AUTH_GRPC_TARGET: '127.0.0.1:1',
       RESOURCE_GRPC_TARGET: '127.0.0.1:1',
       PROVIDER_NAME: 'Example Wallet'
     })

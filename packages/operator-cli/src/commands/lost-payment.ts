@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { limitOption, parseUuid } from '../arguments.js'
 import { CommandError } from '../command-error.js'
-import type { OperatorLostPayment } from '../operator-client.js'
+import type { OperatorLostPayment } from '../lost-payments.js'
 import { amountCell, amountJson, instantText } from '../output.js'
 import type { RunSession } from '../session.js'
 

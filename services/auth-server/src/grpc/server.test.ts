@@ -84,7 +84,7 @@ describe('the gRPC server of the auth server', () => {
       .flatMap((service) => Object.values(service))
       .filter((method) => !method.responseStream)
       .map((method) => method.path)
-    expect(paths).toHaveLength(14)
+    expect(paths).toHaveLength(16)
     for (const path of paths)
       expect([path, await codeOf(auth.address, path)]).not.toEqual([path, 'UNIMPLEMENTED'])
   })
