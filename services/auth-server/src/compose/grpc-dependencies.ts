@@ -1,5 +1,4 @@
 import type { CallObserver } from '@open-payments-server/grpc-transport'
-import type { events } from '@open-payments-server/proto'
 import type { Logger } from '@open-payments-server/runtime'
 import type { Operators, SecondPersonConfig } from '@open-payments-server/service-kit/operators'
 import type { Telling } from '@open-payments-server/service-kit/webhooks'
