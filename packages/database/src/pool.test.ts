@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import { expect, it } from '@jest/globals'
 import { failureOf } from '../test/support/failure-of.js'
 import { openPool } from '../test/support/open-pool.js'
@@ -16,6 +18,33 @@ it('a connection that breaks inside a transaction fails its next statement, and 
   client.release(true)
   expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }])
   await pool.end()
+})
+
+/** A message of PostgreSQL's protocol. */
+function message(type: string, ...parts: readonly (string | Buffer)[]): Buffer {
+  const body = Buffer.concat(
+    parts.map((part) => (typeof part === 'string' ? Buffer.from(`${part}\0`) : part))
+  )
+  const length = Buffer.alloc(4)
+  length.writeInt32BE(body.length + length.length)
+  return Buffer.concat([Buffer.from(type), length, body])
+}
+
+it('a connection that breaks with the word that it is there fails who waits for it, and nothing else', async () => {
+  const ended = Buffer.concat([
+    message('R', Buffer.alloc(4)),
+    message('Z', Buffer.from('I')),
+    message('E', 'SFATAL', 'C57P01', 'Mterminating connection due to administrator command', Buffer.alloc(1))
+  ])
+  const server = createServer((socket) => {
+    socket.once('data', () => socket.end(ended))
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const pool = openPool({ url: `postgresql://someone@127.0.0.1:${String(port)}/any?sslmode=disable` })
+  expect(isUnavailable(await failureOf(pool.query('select 1')))).toBe(true)
+  await pool.end()
+  server.close()
 })
 
 it('statements are planned once for each connection, whatever their values', async () => {

@@ -101,10 +101,6 @@ export function createPool(options: PoolOptions): pg.Pool {
   const pool = new pg.Pool(config)
   // Without a listener, a database restart would end the process.
   pool.on('error', (error) => options.onIdleConnectionLost?.(error))
-  // The same for a connection that breaks between two statements of a transaction: its next statement fails and reports it.
-  pool.on('connect', (client) => {
-    client.on('error', () => undefined)
-  })
   timeConnect(pool)
   return pool
 }

@@ -82,6 +82,9 @@ export class PrimaryClient extends TracedClient {
   constructor(config?: ConstructorParameters<typeof TracedClient>[0] & HostChoice) {
     super(config)
     this.#primary = config?.primary
+    // Whoever waits for it hears of it, or its next statement does. Without a listener it would end the process: also one that comes
+    // together with the word that the connection is there, before the pool listens.
+    this.on('error', () => undefined)
   }
 
   override connect(): Promise<this>
