@@ -69,5 +69,10 @@ export const ALLOWED: readonly Allowance[] = [
     place:
       /^database of resource-server, (wallet_address\.path|wallet_address\.public_name|asset\.code|account\.asset_code)$/,
     reason: 'operators make wallet addresses and assets'
+  },
+  {
+    canary: /^gRPC (path|public name|asset code)$/,
+    place: /^database of resource-server, operator_action\.(request|before|after|subject)$/,
+    reason: 'what operators did is recorded'
   }
 ]

@@ -133,6 +133,8 @@ export function hasDelivery(incomingPaymentId: Prisma.Sql): Prisma.Sql {
  * @param paymentId names the payment's id
  */
 export function deliveredBy(paymentId: Prisma.Sql): Prisma.Sql {
-  return Prisma.sql`left join transfer received
-    on received.payment_id = ${paymentId} and received.incoming_payment_id is not null`
+  // Looked up for each: for a join, PostgreSQL may read all transfers while they are few, and keep that plan.
+  return Prisma.sql`left join lateral (
+    select t.incoming_payment_id from transfer t
+     where t.payment_id = ${paymentId} and t.incoming_payment_id is not null limit 1) received on true`
 }

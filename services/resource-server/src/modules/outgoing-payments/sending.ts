@@ -246,13 +246,13 @@ const LEASE = new Statement<LeasedRow>(
   'lease-payments-to-send',
   Prisma.sql`
   with due as (
-    select payment_id, held.holds
+    select payment_id, (select freezing.holds from outgoing_payment p ${SENDING_JOINS} where p.id = s.payment_id) as holds
       from sending s
-           cross join lateral (select freezing.holds from outgoing_payment p ${SENDING_JOINS} where p.id = s.payment_id) held
      where due_at <= ${NOW} and (leased_until is null or leased_until <= ${NOW})
        and not (payment_id = any(${placeholder('except')}::uuid[]))
-       and (not held.holds or due_at <= ${placeholder('heldDueBefore')}::timestamptz)
-     order by due_at, payment_id limit ${placeholder('limit')}::integer for update of s skip locked
+       and (due_at <= ${placeholder('heldDueBefore')}::timestamptz
+            or (select not freezing.holds from outgoing_payment p ${SENDING_JOINS} where p.id = s.payment_id))
+     order by due_at, payment_id limit ${placeholder('limit')}::integer for update skip locked
   ), leased as (
     update sending s
        set leased_by = ${placeholder('leaseId')}::uuid, leased_until = ${placeholder('leasedUntil')}::timestamptz
