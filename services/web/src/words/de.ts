@@ -110,11 +110,6 @@ export const de: Messages = {
   },
   home: { someone: 'Sie' },
   allowed: allowedDe,
-  console: {
-    title: (name) => `Angemeldet als ${name}`,
-    roles: 'Rollen',
-    noRole: 'keine: bitten Sie um eine, wo die Anmeldung verwaltet wird'
-  },
   signIn: 'Anmelden',
   signInAsOther: 'Als jemand anderes anmelden',
   lookAgain: 'Noch einmal ansehen',

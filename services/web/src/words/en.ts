@@ -109,11 +109,6 @@ export const en: Messages = {
   },
   home: { someone: 'you' },
   allowed: allowedEn,
-  console: {
-    title: (name) => `Signed in as ${name}`,
-    roles: 'Roles',
-    noRole: 'none: ask whoever administers the sign-in for a role'
-  },
   signIn: 'Sign in',
   signInAsOther: 'Sign in as somebody else',
   lookAgain: 'Look again',

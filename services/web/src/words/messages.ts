@@ -81,11 +81,6 @@ export interface Messages {
   /** Somebody whose name the issuer does not say. */
   readonly home: { readonly someone: string }
   readonly allowed: AllowedMessages
-  readonly console: {
-    readonly title: (name: string) => string
-    readonly roles: string
-    readonly noRole: string
-  }
   readonly signIn: string
   readonly signInAsOther: string
   readonly lookAgain: string
