@@ -242,16 +242,19 @@ interface LeasedRow extends Omit<SendingColumns, 'begin_until'> {
   readonly holds: boolean
 }
 
+/** Fragment, an expression: whether a freeze holds the payment of the row `s` of `sending`. */
+const isHeld = Prisma.sql`(
+  select freezing.holds from outgoing_payment p ${SENDING_JOINS} where p.id = s.payment_id)`
+
 const LEASE = new Statement<LeasedRow>(
   'lease-payments-to-send',
   Prisma.sql`
   with due as (
-    select payment_id, (select freezing.holds from outgoing_payment p ${SENDING_JOINS} where p.id = s.payment_id) as holds
+    select payment_id, ${isHeld} as holds
       from sending s
      where due_at <= ${NOW} and (leased_until is null or leased_until <= ${NOW})
        and not (payment_id = any(${placeholder('except')}::uuid[]))
-       and (due_at <= ${placeholder('heldDueBefore')}::timestamptz
-            or (select not freezing.holds from outgoing_payment p ${SENDING_JOINS} where p.id = s.payment_id))
+       and (due_at <= ${placeholder('heldDueBefore')}::timestamptz or not ${isHeld})
      order by due_at, payment_id limit ${placeholder('limit')}::integer for update skip locked
   ), leased as (
     update sending s
