@@ -44,6 +44,11 @@ export function parseUuid(text: string): string {
   return uuid
 }
 
+/** Reads a UUID, after those before it. */
+export function parseUuids(text: string, previous: readonly string[] = []): readonly string[] {
+  return [...previous, parseUuid(text)]
+}
+
 /** Reads an instant. */
 export function parseInstant(text: string): Date {
   const instant = new Date(text)

@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { limitOption, parseUuid } from '../arguments.js'
+import { limitOption, parseUuids } from '../arguments.js'
 import { CommandError } from '../command-error.js'
 import type { OperatorLostPayment } from '../lost-payments.js'
 import { amountCell, amountJson, instantText } from '../output.js'
@@ -59,10 +59,6 @@ export function lostPaymentCommand(run: RunSession): Command {
       })
     )
   return lostPayment
-}
-
-function parseUuids(text: string, previous: readonly string[] = []): readonly string[] {
-  return [...previous, parseUuid(text)]
 }
 
 function lostPaymentJson(lost: OperatorLostPayment): unknown {

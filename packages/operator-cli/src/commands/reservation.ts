@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { parseUuid } from '../arguments.js'
+import { parseUuids } from '../arguments.js'
 import { CommandError } from '../command-error.js'
 import type { RunSession } from '../session.js'
 import {
@@ -56,10 +56,6 @@ export function reservationCommand(run: RunSession): Command {
       })
     )
   return reservation
-}
-
-function parseUuids(text: string, previous: readonly string[] = []): readonly string[] {
-  return [...previous, parseUuid(text)]
 }
 
 function toJson({ restoredCount, outcomeCount, refusedCount, refused }: RestoredReservations): unknown {
