@@ -97,7 +97,7 @@ async function start(context: Context, resources: Resources): Promise<RunningWeb
       ? undefined
       : await listen(
           'console',
-          { site: consoleSite, routes: await createConsoleRoutes(context, resources, consoleSite) },
+          { site: consoleSite, routes: createConsoleRoutes(context, resources, consoleSite) },
           { host: config.CONSOLE_HOST, port: config.CONSOLE_PORT }
         )
   logger.info({ port: pages.port, consolePort: consoleServer?.port }, 'HTTP servers listen')

@@ -11,6 +11,8 @@ import { openSharedStore } from '@open-payments-server/shared-store'
 import { AUTH_GRPC_TLS, RESOURCE_GRPC_TLS } from '../config.js'
 import { connectAuthServer } from '../grpc/auth-server.js'
 import { connectResourceServer } from '../grpc/resource-server.js'
+import type { ServiceTarget } from '../grpc/service-target.js'
+import type { ServiceName } from '../features/operated.js'
 import type { Context, WebOverrides } from './context.js'
 
 /** Maximum duration of a request to the issuer or the auth server, in milliseconds. */
@@ -66,29 +68,39 @@ export async function openResources(context: Context, overrides: WebOverrides) {
       await Promise.all([json.close(), post.close()])
     }
   })
+  const targets = await openTargets(context)
   return {
     sharedStore,
     http: { json, post },
-    ...(await connectServices(context)),
+    targets,
+    ...connectServices(context, targets),
     logo: await readLogo(config.LOGO_FILE)
   }
 }
 
+/** How both services are reached. */
+async function openTargets(context: Context): Promise<Readonly<Record<ServiceName, ServiceTarget>>> {
+  const { config } = context
+  return {
+    'auth-server': {
+      target: config.AUTH_GRPC_TARGET,
+      deadlineMs: config.AUTH_GRPC_DEADLINE_MS,
+      tls: await openTls(AUTH_GRPC_TLS, context),
+      serverName: config.AUTH_GRPC_TLS_SERVER_NAME
+    },
+    'resource-server': {
+      target: config.RESOURCE_GRPC_TARGET,
+      deadlineMs: config.RESOURCE_GRPC_DEADLINE_MS,
+      tls: await openTls(RESOURCE_GRPC_TLS, context),
+      serverName: config.RESOURCE_GRPC_TLS_SERVER_NAME
+    }
+  }
+}
+
 /** Connections over gRPC to both services. */
-async function connectServices(context: Context) {
-  const { config, lifecycle } = context
-  const resourceServer = connectResourceServer({
-    target: config.RESOURCE_GRPC_TARGET,
-    deadlineMs: config.RESOURCE_GRPC_DEADLINE_MS,
-    tls: await openTls(RESOURCE_GRPC_TLS, context),
-    serverName: config.RESOURCE_GRPC_TLS_SERVER_NAME
-  })
-  const authServer = connectAuthServer({
-    target: config.AUTH_GRPC_TARGET,
-    deadlineMs: config.AUTH_GRPC_DEADLINE_MS,
-    tls: await openTls(AUTH_GRPC_TLS, context),
-    serverName: config.AUTH_GRPC_TLS_SERVER_NAME
-  })
+function connectServices({ lifecycle }: Context, targets: Readonly<Record<ServiceName, ServiceTarget>>) {
+  const resourceServer = connectResourceServer(targets['resource-server'])
+  const authServer = connectAuthServer(targets['auth-server'])
   lifecycle.add({
     name: 'connections to the services',
     stop: () => {

@@ -1,7 +1,7 @@
 import type { HttpRequest, HttpResponse } from '@open-payments-server/http-server'
 import type { Session } from '../domain/session.js'
 import { passBy } from './passing-by.js'
-import { isFromHere, readForm, sendNotice, type Site, speechFor } from './site.js'
+import { isOwnForm, readForm, sendNotice, type Site, speechFor } from './site.js'
 
 /** Name of the field with the token of a form. */
 export const TOKEN_FIELD = 'token'
@@ -45,7 +45,7 @@ export async function takeForm(
   }
   const fields = readForm(request)
   const token = fields.get(TOKEN_FIELD) ?? ''
-  if (!isFromHere(site, request) || !site.sessions.isFormToken(session, form.purpose, token)) {
+  if (!isOwnForm(site, request, session, { purpose: form.purpose, token })) {
     const wayOn = { label: messages.lookAgain, to: form.page }
     sendNotice(site, request, response, { status: 403, notice: 'forged', session, wayOn })
     return undefined

@@ -83,8 +83,23 @@ export function readForm(request: HttpRequest): URLSearchParams {
  * Whether a form was sent from a page here, as browsers say. With no-referrer they hide the origin of our own forms (`null`), but not
  * `Sec-Fetch-Site`.
  */
-export function isFromHere(site: Site, request: HttpRequest): boolean {
+function isFromHere(site: Site, request: HttpRequest): boolean {
   const fetchSite = request.get('sec-fetch-site') ?? 'same-origin'
   const origin = request.get('origin') ?? 'null'
   return fetchSite === 'same-origin' && (origin === 'null' || origin === site.origin)
+}
+
+/**
+ * Whether a form was sent from a page that was given to a session.
+ *
+ * @param form.purpose what its token is for
+ * @param form.token that it carries
+ */
+export function isOwnForm(
+  site: Site,
+  request: HttpRequest,
+  session: Session,
+  form: { readonly purpose: string; readonly token: string }
+): boolean {
+  return isFromHere(site, request) && site.sessions.isFormToken(session, form.purpose, form.token)
 }

@@ -4,8 +4,7 @@ import {
   isRpcError,
   RETRIES_MAX,
   RpcError,
-  status,
-  type WatchedTlsFiles
+  status
 } from '@open-payments-server/grpc-transport'
 import { auth } from '@open-payments-server/proto'
 import { MESSAGE_BYTES_MAX } from '@open-payments-server/service-kit/grpc'
@@ -22,6 +21,7 @@ import type {
 } from '../domain/allowed.js'
 import { type AskedItem, type AskedLimits, ServiceAway } from '../domain/grant.js'
 import { answerOf, foundOf, REPEATABLE, there } from './answering.js'
+import type { ServiceTarget } from './service-target.js'
 
 const SERVICE = 'the auth server'
 
@@ -30,21 +30,10 @@ export interface AuthServerConnection extends AllowedGrants {
   close(): void
 }
 
-/**
- * Connects by itself, and reconnects when the connection breaks.
- *
- * @param options.deadlineMs how long one call may take, retries included
- * @param options.tls the certificate of this service, and the authorities it trusts; plain text without
- * @param options.serverName name that the server's certificate must contain; default: that of the target
- */
-export function connectAuthServer(options: {
-  target: string
-  deadlineMs: number
-  tls: WatchedTlsFiles | undefined
-  serverName: string | undefined
-}): AuthServerConnection {
+/** Connects by itself, and reconnects when the connection breaks. */
+export function connectAuthServer(target: ServiceTarget): AuthServerConnection {
   const client = createClient(auth.HolderGrantServiceClient, {
-    ...options,
+    ...target,
     retriesMax: RETRIES_MAX,
     messageBytesMax: MESSAGE_BYTES_MAX
   })

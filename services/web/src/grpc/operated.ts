@@ -5,12 +5,12 @@ import {
   RETRIES_MAX,
   RpcError,
   shareChannel,
-  status,
-  type WatchedTlsFiles
+  status
 } from '@open-payments-server/grpc-transport'
 import { auth, events, operators, wallet } from '@open-payments-server/proto'
 import { MESSAGE_BYTES_MAX } from '@open-payments-server/service-kit/grpc'
 import { OPERATOR_TOKEN_KEY } from '@open-payments-server/service-kit/operators'
+import { isUuid } from '@open-payments-server/value-types/identifiers'
 import { ServiceAway } from '../domain/grant.js'
 import {
   type OperateAs,
@@ -20,17 +20,7 @@ import {
   type ServiceName,
   TokenRefused
 } from '../features/operated.js'
-
-/** How a service is reached. */
-export interface OperatedTarget {
-  readonly target: string
-  /** How long one call may take, retries included, in milliseconds. */
-  readonly deadlineMs: number
-  /** The certificate of this service, and the authorities it trusts; plain text without. */
-  readonly tls: WatchedTlsFiles | undefined
-  /** Name that the server's certificate must contain; default: that of the target. */
-  readonly serverName: string | undefined
-}
+import type { ServiceTarget } from './service-target.js'
 
 /** The services, for operators. */
 export interface OperatedConnection {
@@ -51,7 +41,7 @@ const REFUSALS: Refusals = {
 }
 
 /** Connects by itself, and reconnects when a connection breaks. One connection to each service. */
-export function connectOperated(targets: Readonly<Record<ServiceName, OperatedTarget>>): OperatedConnection {
+export function connectOperated(targets: Readonly<Record<ServiceName, ServiceTarget>>): OperatedConnection {
   const shared = { retriesMax: RETRIES_MAX, messageBytesMax: MESSAGE_BYTES_MAX }
   const wallets = createClient(wallet.WalletOperatorServiceClient, {
     ...targets['resource-server'],
@@ -105,10 +95,6 @@ export function connectOperated(targets: Readonly<Record<ServiceName, OperatedTa
   }
 }
 
-/** Key of the trailing metadata that names the proposal which a refused call made. */
-const REFERENCE_KEY = 'error-reference'
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
-
 /** The answer of a call, whose errors become those of this service. */
 async function answered<Answer>(service: ServiceName, answering: Promise<Answer>): Promise<Answer> {
   try {
@@ -126,10 +112,7 @@ async function answered<Answer>(service: ServiceName, answering: Promise<Answer>
 }
 
 /** The id of the proposal that a call made instead of being done. */
-function proposalOf({ code, cause }: RpcError): string | undefined {
-  if (code !== status.FAILED_PRECONDITION) return undefined
-  if (typeof cause !== 'object' || cause === null || !('metadata' in cause)) return undefined
-  const { metadata } = cause
-  const [reference] = metadata instanceof Metadata ? metadata.get(REFERENCE_KEY) : []
-  return typeof reference === 'string' && UUID.test(reference) ? reference : undefined
+function proposalOf({ code, reference }: RpcError): string | undefined {
+  const isProposed = code === status.FAILED_PRECONDITION && reference !== undefined && isUuid(reference)
+  return isProposed ? reference : undefined
 }

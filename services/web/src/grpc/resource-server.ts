@@ -1,11 +1,4 @@
-import {
-  callUnary,
-  createClient,
-  RETRIES_MAX,
-  RpcError,
-  status,
-  type WatchedTlsFiles
-} from '@open-payments-server/grpc-transport'
+import { callUnary, createClient, RETRIES_MAX, RpcError, status } from '@open-payments-server/grpc-transport'
 import { wallet } from '@open-payments-server/proto'
 import { MESSAGE_BYTES_MAX } from '@open-payments-server/service-kit/grpc'
 import type { AmountWire } from '@open-payments-server/value-types/amounts'
@@ -14,6 +7,7 @@ import { type Holders, ServiceAway } from '../domain/grant.js'
 import { allOf } from '../domain/paged.js'
 import type { Payment, Receiver, Receivers } from '../domain/payment.js'
 import { answerOf, REPEATABLE, there } from './answering.js'
+import type { ServiceTarget } from './service-target.js'
 
 const SERVICE = 'the resource server'
 /** Codes by which a person does not hold a wallet address. */
@@ -30,21 +24,10 @@ export interface ResourceServerConnection extends Holders, Wallets, Receivers {
   close(): void
 }
 
-/**
- * Connects by itself, and reconnects when the connection breaks.
- *
- * @param options.deadlineMs how long one call may take, retries included
- * @param options.tls the certificate of this service, and the authorities it trusts; plain text without
- * @param options.serverName name that the server's certificate must contain; default: that of the target
- */
-export function connectResourceServer(options: {
-  target: string
-  deadlineMs: number
-  tls: WatchedTlsFiles | undefined
-  serverName: string | undefined
-}): ResourceServerConnection {
+/** Connects by itself, and reconnects when the connection breaks. */
+export function connectResourceServer(target: ServiceTarget): ResourceServerConnection {
   const client = createClient(wallet.HolderServiceClient, {
-    ...options,
+    ...target,
     retriesMax: RETRIES_MAX,
     messageBytesMax: MESSAGE_BYTES_MAX
   })

@@ -21,7 +21,7 @@ export function renderPage(frame: Frame, title: string, content: ComponentChildr
 }
 
 function Page(props: { frame: Frame; title: string; content: ComponentChildren }): JSX.Element {
-  const { brand, speech, person, home, path } = props.frame
+  const { brand, speech, home } = props.frame
   const { messages, language } = speech
   return (
     <html lang={language}>
@@ -49,14 +49,8 @@ function Page(props: { frame: Frame; title: string; content: ComponentChildren }
           <div class="card">{props.content}</div>
         </main>
         <footer>
-          {person && (
-            <form method="post" action="/sign-out">
-              <input type="hidden" name="token" value={person.formToken} />
-              <bdi>{messages.layout.signedInAs(person.name)}</bdi>{' '}
-              <button class="link">{messages.layout.signOut}</button>
-            </form>
-          )}
-          {path !== undefined && <Languages current={language} path={path} label={messages.otherLanguage} />}
+          <SignOut frame={props.frame} />
+          <Languages frame={props.frame} />
         </footer>
       </body>
     </html>
@@ -72,26 +66,32 @@ function BrandName({ brand }: { brand: Brand }): JSX.Element {
   )
 }
 
-function Languages({
-  current,
-  path,
-  label
-}: {
-  current: Language
-  path: string
-  label: string
-}): JSX.Element {
-  const others = (Object.keys(LANGUAGES) as Language[]).filter((language) => language !== current)
+/** Who is signed in, and how to sign out; nothing where nobody is. */
+export function SignOut({ frame: { person, speech } }: { frame: Frame }): JSX.Element | null {
+  if (person === undefined) return null
+  const { layout } = speech.messages
   return (
-    <nav aria-label={label}>
-      {others.map((language) => (
+    <form method="post" action="/sign-out">
+      <input type="hidden" name="token" value={person.formToken} />
+      <bdi>{layout.signedInAs(person.name)}</bdi> <button class="link">{layout.signOut}</button>
+    </form>
+  )
+}
+
+/** This page in other languages; nothing where it has no path. */
+export function Languages({ frame: { path, speech } }: { frame: Frame }): JSX.Element | null {
+  if (path === undefined) return null
+  const others = (Object.keys(LANGUAGES) as Language[]).filter((each) => each !== speech.language)
+  return (
+    <nav aria-label={speech.messages.otherLanguage}>
+      {others.map((each) => (
         <a
-          key={language}
-          lang={language}
-          hreflang={language}
-          href={`/language?${new URLSearchParams({ set: language, to: path }).toString()}`}
+          key={each}
+          lang={each}
+          hreflang={each}
+          href={`/language?${new URLSearchParams({ set: each, to: path }).toString()}`}
         >
-          {LANGUAGES[language].languageName}
+          {LANGUAGES[each].languageName}
         </a>
       ))}
     </nav>

@@ -2,17 +2,18 @@ import type { HttpRequest, HttpResponse } from '@open-payments-server/http-serve
 import type { ActKind, ActOutcome } from '../../domain/allowed.js'
 import { stopPage, unsurePage } from '../../pages/allowed/asking.js'
 import { describeAllowed } from '../../words/describe-allowed.js'
-import { requireSession, takeForm, TOKEN_FIELD } from '../forms.js'
+import { takeForm, TOKEN_FIELD } from '../forms.js'
 import { goTo, sendPage } from '../site.js'
 import { sendDetail } from './detail.js'
 import {
-  allowedFrame,
   type AllowedDependencies,
+  allowedFrame,
   describeReceivers,
   findHeldGrant,
   formPurpose,
   type HeldGrant,
   pathOf,
+  requireHeldGrant,
   seenOf,
   sendNotFound
 } from './someone.js'
@@ -30,11 +31,10 @@ export async function askToStop(
   response: HttpResponse
 ): Promise<void> {
   const { site } = dependencies
-  const session = await requireSession(site, request, response)
-  if (session === undefined) return
-  const held = await findHeldGrant(dependencies, request, response, session)
+  const held = await requireHeldGrant(dependencies, request, response)
   if (held === undefined) return
-  const { grant } = held
+  const { grant, someone } = held
+  const { session } = someone
   if (grant.state === 'ended') {
     await sendEnded(dependencies, request, response, held)
     return

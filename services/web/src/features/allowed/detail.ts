@@ -5,17 +5,17 @@ import { agreedBefore, allowedFacts, changesOf, describeAllowed } from '../../wo
 import { isPaying } from '../../words/describe-item.js'
 import { describePayment } from '../../words/describe-payment.js'
 import type { Speech } from '../../words/languages.js'
-import { requireSession, TOKEN_FIELD } from '../forms.js'
+import { TOKEN_FIELD } from '../forms.js'
 import { sendPage } from '../site.js'
 import {
-  allowedFrame,
   type AllowedDependencies,
+  allowedFrame,
   cursorOf,
   describeReceivers,
-  findHeldGrant,
   formPurpose,
   type HeldGrant,
   pathOf,
+  requireHeldGrant,
   seenOf,
   type Someone
 } from './someone.js'
@@ -29,9 +29,7 @@ export async function showGrant(
   request: HttpRequest,
   response: HttpResponse
 ): Promise<void> {
-  const session = await requireSession(dependencies.site, request, response)
-  if (session === undefined) return
-  const held = await findHeldGrant(dependencies, request, response, session)
+  const held = await requireHeldGrant(dependencies, request, response)
   if (held !== undefined) await sendDetail(dependencies, request, response, held)
 }
 

@@ -5,7 +5,7 @@ import { allOf } from '../../domain/paged.js'
 import type { Payment } from '../../domain/payment.js'
 import { type Download, sendDownload } from '../downloads.js'
 import { requireSession } from '../forms.js'
-import { type AllowedDependencies, findHeldGrant, findSomeone, listGrants } from './someone.js'
+import { type AllowedDependencies, findSomeone, listGrants, requireHeldGrant } from './someone.js'
 
 /** Items that are read at once: as many payments as the resource server gives. */
 const PAGE_SIZE = 200
@@ -57,9 +57,7 @@ export async function downloadGrantPayments(
   response: HttpResponse,
   kind: Kind
 ): Promise<void> {
-  const session = await requireSession(dependencies.site, request, response)
-  if (session === undefined) return
-  const held = await findHeldGrant(dependencies, request, response, session)
+  const held = await requireHeldGrant(dependencies, request, response)
   if (held === undefined) return
   const { grant, someone } = held
   await sendDownload<Payment>(request, response, {

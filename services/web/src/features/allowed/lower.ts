@@ -13,17 +13,18 @@ import type { LowerProblem } from '../../words/allowed-messages.js'
 import { describeAllowed } from '../../words/describe-allowed.js'
 import { amountWords, isPaying } from '../../words/describe-item.js'
 import type { Speech } from '../../words/languages.js'
-import { requireSession, takeForm, TOKEN_FIELD } from '../forms.js'
+import { takeForm, TOKEN_FIELD } from '../forms.js'
 import { sendPage } from '../site.js'
 import { sendEnded, sendOutcome } from './acts.js'
 import {
-  allowedFrame,
   type AllowedDependencies,
+  allowedFrame,
   describeReceivers,
   findHeldGrant,
   formPurpose,
   type HeldGrant,
   pathOf,
+  requireHeldGrant,
   seenOf
 } from './someone.js'
 
@@ -42,9 +43,7 @@ export async function askToLower(
   request: HttpRequest,
   response: HttpResponse
 ): Promise<void> {
-  const session = await requireSession(dependencies.site, request, response)
-  if (session === undefined) return
-  const held = await findHeldGrant(dependencies, request, response, session)
+  const held = await requireHeldGrant(dependencies, request, response)
   if (held === undefined) return
   if (held.grant.state === 'ended') await sendEnded(dependencies, request, response, held)
   else await sendForm(dependencies, request, response, held)

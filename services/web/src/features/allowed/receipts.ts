@@ -2,15 +2,14 @@ import type { HttpRequest, HttpResponse } from '@open-payments-server/http-serve
 import { receiptPage } from '../../pages/allowed/receipts.js'
 import { agreedFacts, clientOf, describeAllowed } from '../../words/describe-allowed.js'
 import type { Fact } from '../../words/fact.js'
-import { requireSession } from '../forms.js'
 import { sendPage } from '../site.js'
 import { describeAct } from './detail.js'
 import {
-  allowedFrame,
   type AllowedDependencies,
+  allowedFrame,
   describeReceivers,
-  findHeldGrant,
   pathOf,
+  requireHeldGrant,
   sendNotFound
 } from './someone.js'
 
@@ -20,19 +19,16 @@ export async function showAgreed(
   request: HttpRequest,
   response: HttpResponse
 ): Promise<void> {
-  const { site } = dependencies
-  const session = await requireSession(site, request, response)
-  if (session === undefined) return
-  const held = await findHeldGrant(dependencies, request, response, session)
+  const held = await requireHeldGrant(dependencies, request, response)
   if (held === undefined) return
-  const { grant } = held
-  const frame = allowedFrame(dependencies, request, session)
+  const { grant, someone } = held
+  const frame = allowedFrame(dependencies, request, someone.session)
   const receivers = await describeReceivers(dependencies, [grant])
   const { receipt } = frame.speech.messages.allowed
   const path = pathOf(grant.id)
   const page = receiptPage(frame, {
     title: receipt.agreedTitle,
-    sentences: [receipt.agreedIntro, receipt.howToStop(`${site.origin}${path}`)],
+    sentences: [receipt.agreedIntro, receipt.howToStop(`${dependencies.site.origin}${path}`)],
     facts: agreedFacts(grant, receivers, frame.speech),
     path
   })
@@ -45,23 +41,20 @@ export async function showAct(
   request: HttpRequest,
   response: HttpResponse
 ): Promise<void> {
-  const { site } = dependencies
-  const session = await requireSession(site, request, response)
-  if (session === undefined) return
-  const held = await findHeldGrant(dependencies, request, response, session)
+  const held = await requireHeldGrant(dependencies, request, response)
   if (held === undefined) return
   const { grant, acts, someone } = held
   const act = acts.find(({ id }) => id === request.param('act'))
   if (act === undefined) {
-    sendNotFound(dependencies, request, response, session)
+    sendNotFound(dependencies, request, response, someone.session)
     return
   }
-  const frame = allowedFrame(dependencies, request, session)
+  const frame = allowedFrame(dependencies, request, someone.session)
   const { speech } = frame
   const { allowed: words } = speech.messages
   const receivers = await describeReceivers(dependencies, [grant])
   const { who, when, changes } = describeAct(act, grant.id, someone, speech)
-  const { headline } = describeAllowed(grant, receivers, speech, site.clock.now())
+  const { headline } = describeAllowed(grant, receivers, speech, dependencies.site.clock.now())
   const facts: Fact[] = [
     { label: words.facts.client, value: clientOf(grant, speech) },
     ...(changes.length === 0 ? [{ label: words.facts.what, value: headline }] : []),

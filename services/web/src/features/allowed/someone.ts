@@ -15,6 +15,7 @@ import type { Receivers } from '../../domain/payment.js'
 import type { Session } from '../../domain/session.js'
 import type { Frame } from '../../pages/layout.js'
 import { type DescribedReceivers, receiversOf } from '../../words/describe-item.js'
+import { requireSession } from '../forms.js'
 import { frameOf, sendNotice, type Site, speechFor } from '../site.js'
 
 /** What the pages "Payments you allow" need. */
@@ -99,6 +100,21 @@ export async function findHeldGrant(
   }
   sendNotFound(dependencies, request, response, session)
   return undefined
+}
+
+/**
+ * The grant of whoever is signed in, as the path of a request names it.
+ *
+ * @returns undefined when the browser was sent to sign in, or told that there is none
+ * @throws ServiceAway
+ */
+export async function requireHeldGrant(
+  dependencies: AllowedDependencies,
+  request: HttpRequest,
+  response: HttpResponse
+): Promise<HeldGrant | undefined> {
+  const session = await requireSession(dependencies.site, request, response)
+  return session && findHeldGrant(dependencies, request, response, session)
 }
 
 /** Says that there is no such page. */

@@ -10,7 +10,7 @@ import { nameItem } from '../../words/describe-grant.js'
 import { type DescribedReceivers, receiversOf } from '../../words/describe-item.js'
 import { isLanguage, speak, type Speech } from '../../words/languages.js'
 import { passBy, type PassingBy } from '../passing-by.js'
-import { frameOf, isFromHere, readForm, sendNotice, sendPage, type Site, speechFor } from '../site.js'
+import { frameOf, isOwnForm, readForm, sendNotice, sendPage, type Site, speechFor } from '../site.js'
 import { makeOffer } from './consent.js'
 import { pathOf, recordDecision, sendDecided, wayBackOf } from './decided.js'
 
@@ -101,11 +101,7 @@ async function answer(
   }
   const { interactId, nonce, token, hash, language, choice } = parsed.data
   const at = { interactId, nonce }
-  if (
-    !isFromHere(site, request) ||
-    session === undefined ||
-    !site.sessions.isFormToken(session, interactId, token)
-  ) {
+  if (session === undefined || !isOwnForm(site, request, session, { purpose: interactId, token })) {
     const wayOn = { label: speechFor(site, request).messages.lookAgain, to: pathOf(at) }
     sendNotice(site, request, response, { status: 403, notice: 'forged', wayOn })
     return

@@ -14,7 +14,7 @@ import {
   TokenRefused
 } from '../operated.js'
 import { passBy } from '../passing-by.js'
-import { frameOf, isFromHere, readForm, sendPage, type Site, speechFor } from '../site.js'
+import { frameOf, isOwnForm, readForm, sendPage, type Site, speechFor } from '../site.js'
 import { createShow, type Show } from './show.js'
 
 /** What the console needs. */
@@ -91,7 +91,8 @@ async function answer(
     return
   }
   const fields = readForm(request)
-  if (request.method === 'POST' && !isOurs(site, request, session, fields)) {
+  const token = fields.get('token') ?? ''
+  if (request.method === 'POST' && !isOwnForm(site, request, session, { purpose: FORM, token })) {
     send({ status: 403, title: t('nothingDone'), blocks: [{ kind: 'text', text: t('forged'), tone: 'bad' }] })
     return
   }
@@ -132,10 +133,6 @@ function createVisit(
     newKey: () => newId(site.clock, site.random),
     may: (role) => session.roles.includes(role)
   }
-}
-
-function isOurs(site: Site, request: HttpRequest, session: Session, fields: URLSearchParams): boolean {
-  return isFromHere(site, request) && site.sessions.isFormToken(session, FORM, fields.get('token') ?? '')
 }
 
 /**

@@ -5,7 +5,7 @@ import { isLanguage } from '../../words/languages.js'
 import { comeBack, passBy, type Pending } from '../passing-by.js'
 import {
   goTo,
-  isFromHere,
+  isOwnForm,
   LANGUAGE_COOKIE,
   readForm,
   sendNotice,
@@ -130,7 +130,7 @@ async function signOut(site: Site, request: HttpRequest, response: HttpResponse)
     return
   }
   const token = readForm(request).get('token') ?? ''
-  if (!isFromHere(site, request) || !site.sessions.isFormToken(session, SIGN_OUT_FORM, token)) {
+  if (!isOwnForm(site, request, session, { purpose: SIGN_OUT_FORM, token })) {
     sendNotice(site, request, response, { status: 403, notice: 'forged', session })
     return
   }

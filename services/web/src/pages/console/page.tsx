@@ -1,7 +1,6 @@
 import type { JSX } from 'preact'
 import { renderToString } from 'preact-render-to-string'
-import { LANGUAGES, type Language } from '../../words/languages.js'
-import type { Frame } from '../layout.js'
+import { type Frame, Languages, SignOut } from '../layout.js'
 import type { Block, Cell, ConsoleView, Fact, Field, Surroundings } from './blocks.js'
 import { HoursChart } from './chart.js'
 
@@ -88,33 +87,11 @@ function Head(props: { frame: Frame; around: Surroundings; section: string | und
 }
 
 function Foot({ frame, timesText }: { frame: Frame; timesText: string }): JSX.Element {
-  const { speech, person, path } = frame
-  const { messages, language } = speech
-  const others = (Object.keys(LANGUAGES) as Language[]).filter((each) => each !== language)
   return (
     <footer>
-      {person && (
-        <form method="post" action="/sign-out">
-          <input type="hidden" name="token" value={person.formToken} />
-          <bdi>{messages.layout.signedInAs(person.name)}</bdi>{' '}
-          <button class="link">{messages.layout.signOut}</button>
-        </form>
-      )}
+      <SignOut frame={frame} />
       <span>{timesText}</span>
-      {path !== undefined && (
-        <nav aria-label={messages.otherLanguage}>
-          {others.map((each) => (
-            <a
-              key={each}
-              lang={each}
-              hreflang={each}
-              href={`/language?${new URLSearchParams({ set: each, to: path }).toString()}`}
-            >
-              {LANGUAGES[each].languageName}
-            </a>
-          ))}
-        </nav>
-      )}
+      <Languages frame={frame} />
     </footer>
   )
 }
