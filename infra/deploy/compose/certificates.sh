@@ -3,17 +3,22 @@
 set -eu
 umask 027
 cd "$1"
-[ ! -e complete ] || exit 0
 
 days=3650
 new_key() { openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out "$1" 2>/dev/null; }
 
-mkdir -p authority
-new_key authority/tls.key
-openssl req -x509 -new -key authority/tls.key -sha256 -days "$days" -subj '/CN=development authority' \
-  -addext 'basicConstraints=critical,CA:TRUE' -addext 'keyUsage=critical,keyCertSign' -out authority/tls.crt
+if [ ! -e authority/complete ]; then
+  # What another authority has signed is no longer good.
+  rm -f ./*/complete
+  mkdir -p authority
+  new_key authority/tls.key
+  openssl req -x509 -new -key authority/tls.key -sha256 -days "$days" -subj '/CN=development authority' \
+    -addext 'basicConstraints=critical,CA:TRUE' -addext 'keyUsage=critical,keyCertSign' -out authority/tls.crt
+  touch authority/complete
+fi
 
-for name in auth-server resource-server operator; do
+for name in auth-server resource-server web operator; do
+  [ ! -e "$name/complete" ] || continue
   mkdir -p "$name"
   new_key "$name/tls.key"
   {
@@ -27,5 +32,5 @@ for name in auth-server resource-server operator; do
   cp authority/tls.crt "$name/ca.crt"
   # Whom the images run as.
   [ "$(id -u)" -ne 0 ] || chown -R 65532:65532 "$name"
+  touch "$name/complete"
 done
-touch complete

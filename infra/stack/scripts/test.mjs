@@ -28,6 +28,10 @@ const longRuns = {
     paths: ['infra/prove/fuzz/test'],
     environment: { FUZZ_TEST_CASES: '1000000' }
   },
+  'peer-fuzz': {
+    paths: ['infra/prove/fuzz/test/peer-listener.test.ts'],
+    environment: { PEER_FUZZ_TEST_CASES: '1000000' }
+  },
   growth: {
     paths: ['infra/prove/growth/test/plans.test.ts'],
     environment: { GROWTH_TEST_PAYMENTS: '1000000' }
@@ -53,8 +57,24 @@ const longRuns = {
     environment: { AWAY_TEST_SECONDS: '30' }
   },
   failover: {
-    paths: ['infra/prove/faults/test/patroni.long.test.ts', 'infra/prove/faults/test/redis-failover.test.ts'],
-    environment: { FAILOVER_TEST_ROUNDS: '20' }
+    paths: [
+      'infra/prove/faults/test/patroni.long.test.ts',
+      'infra/prove/faults/test/redis-failover.test.ts',
+      'infra/prove/rollouts/test/rollout-failover.long.test.ts'
+    ],
+    environment: {
+      FAILOVER_TEST_ROUNDS: '20',
+      ROLLOUT_TEST_REQUESTS: '20000',
+      ROLLOUT_TEST_PRE_STOP_MS: '1000'
+    }
+  },
+  'rollout-failover': {
+    paths: ['infra/prove/rollouts/test/rollout-failover.long.test.ts'],
+    environment: { ROLLOUT_TEST_REQUESTS: '20000', ROLLOUT_TEST_PRE_STOP_MS: '1000' }
+  },
+  'first-start': {
+    paths: ['infra/stack/test/first-start.long.test.ts'],
+    environment: {}
   },
   images: {
     paths: ['infra/prove/images/test/images.long.test.ts'],

@@ -79,6 +79,15 @@ describe('the documents', () => {
     }
   })
 
+  it('show every picture, and none that is not there', async () => {
+    const names = (await readdir(join(ROOT, 'docs'))).filter((name) => name.endsWith('.md'))
+    const pages = await Promise.all(names.map((name) => read(`docs/${name}`)))
+    const shown = pages.flatMap((page) =>
+      [...page.matchAll(/(?:src|srcset)="images\/pages\/([^"]+)"/g)].map(([, name = '']) => name)
+    )
+    expect([...new Set(shown)].sort()).toEqual((await readdir(join(ROOT, 'docs/images/pages'))).sort())
+  })
+
   it('name only existing tests in the threat model', async () => {
     const page = await read('docs/threat-model.md')
     const named = [...page.matchAll(/\[([^\]]+)\]\(\.\.\/([^)]+\.test\.ts)\)/g)]

@@ -1,17 +1,19 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { createPrivateKey, randomInt } from 'node:crypto'
+import { createPrivateKey } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { mkdir, mkdtemp, readdir, readFile, realpath, rm, stat, symlink } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, realpath, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { stripVTControlCharacters } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { formOf, PlainBrowser } from '@open-payments-server/testing/browser'
+import { type Arrived, formOf, PlainBrowser } from '@open-payments-server/testing/browser'
 import { assertPortsFree } from '../src/stack/ports.js'
-import { readSecondSettings, readSettings } from '../src/stack/settings.js'
+import { readSettings } from '../src/stack/settings.js'
 import { readStackFile, type StackFile } from '../src/stack/stack-file.js'
+import { freePortBase } from './free-ports.js'
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 /** Generous, because the machine may be busy while tests run. */
@@ -34,25 +36,11 @@ let stackFile: string
 beforeAll(async () => {
   directory = await realpath(await mkdtemp(join(tmpdir(), 'quick-start-')))
   stackFile = join(directory, 'stack.json')
-  portBase = await freePortBase()
+  portBase = await freePortBase(directory)
 })
 afterAll(async () => {
   await rm(directory, { recursive: true, force: true })
 })
-
-/** Consecutive free ports, and as many for a second provider: between where other tests look for one and the ephemeral range. */
-async function freePortBase(): Promise<string> {
-  for (;;) {
-    const base = String(randomInt(30_000, 32_600))
-    const environment = { STACK_PORT_BASE: base, STACK_DIRECTORY: directory }
-    const both = [readSettings(environment), readSecondSettings(environment)]
-    const isFree = await Promise.all(both.map(({ ports }) => assertPortsFree(ports))).then(
-      () => true,
-      () => false
-    )
-    if (isFree) return base
-  }
-}
 
 function run(
   script: string,
@@ -67,6 +55,8 @@ function run(
       HOME: process.env.HOME,
       STACK_DIRECTORY: directory,
       STACK_PORT_BASE: portBase,
+      // Not where the developer may be signed in.
+      OPERATOR_CONFIG_DIRECTORY: join(directory, 'operator'),
       ...environment
     },
     stdio: ['ignore', 'pipe', 'pipe']
@@ -87,6 +77,17 @@ async function untilReady(stack: Run): Promise<StackFile> {
     await delay(50)
   }
   return readStackFile(stackFile)
+}
+
+/** A browser in which alice opened what a client asks of her, and signed in with her password. */
+async function signInAsAlice(
+  { authServer, web, signIn }: StackFile,
+  redirect: string
+): Promise<{ readonly browser: PlainBrowser; readonly asked: Arrived }> {
+  const browser = new PlainBrowser([authServer, web.holder, signIn.issuer])
+  const { username, password } = signIn.users.alice ?? { username: '', password: '' }
+  const asked = await browser.open((await browser.open(redirect)).url, { username, password })
+  return { browser, asked }
 }
 
 async function expectNothingLeft(): Promise<void> {
@@ -142,6 +143,7 @@ describe('npm start', () => {
         identityProvider: { api: `http://localhost:${String(base + 3)}`, secret: expect.any(String) },
         signIn: {
           issuer: `http://localhost:${String(base + 10)}`,
+          commandLineClientId: 'operator-cli',
           users: Object.fromEntries(
             ['alice', 'bob', 'carol', 'operator'].map((username) => [
               username,
@@ -172,23 +174,80 @@ describe('npm start', () => {
       keys: { kid: string }[]
     }
     expect(jwks.keys.map(({ kid }) => kid)).toContain(first.client.keyId)
+    const provider = `${first.resourceServer}/.well-known/pay`
+    expect(await (await fetch(provider)).json()).toMatchObject({ id: provider, authServer: first.authServer })
   })
 
-  it('signs people in by a click or by their password, the operator at the console', async () => {
+  /** What is printed of whom to sign in as: user name, place and password. */
+  const printedSignIns = (): Record<string, { readonly place: string; readonly password: string }> => {
+    const said = stripVTControlCharacters(stack.said())
+    const [, lines = ''] =
+      /Sign in, with a click or a password\n((?: +\S+ +http\S+ +\S+\n)+)/.exec(said) ?? []
+    return Object.fromEntries(
+      lines
+        .trimEnd()
+        .split('\n')
+        .map((line) => line.trim().split(/ +/))
+        .map(([username = '', place = '', password = '']) => [username, { place, password }])
+    )
+  }
+
+  it('prints whom to sign in as, where, and with which password', () => {
     const { web, signIn } = first
     const places = { alice: web.holder, bob: web.holder, carol: web.holder, operator: web.console }
-    for (const [name, place] of Object.entries(places)) {
-      const { username, password } = signIn.users[name] ?? { username: '', password: '' }
+    expect(printedSignIns()).toEqual(
+      Object.fromEntries(
+        Object.entries(places).map(([name, place]) => [
+          name,
+          { place, password: signIn.users[name]?.password }
+        ])
+      )
+    )
+  })
+
+  it('signs people in by a click or by the printed password, the operator at the console', async () => {
+    const { signIn } = first
+    for (const [username, { place, password }] of Object.entries(printedSignIns())) {
       const forms: Record<string, string>[] = [{ username, password }, { person: username }]
       for (const form of forms) {
         const browser = new PlainBrowser([place, signIn.issuer])
         const { url } = await browser.open(`${place}/`)
         const arrived = await browser.open(url, form)
         expect([arrived.status, arrived.url]).toEqual([200, `${place}/`])
-        expect(arrived.text.toLowerCase()).toContain(name)
+        expect(arrived.text.toLowerCase()).toContain(username)
       }
     }
   })
+
+  it('signs the operator in at the command line, without options', async () => {
+    const { issuer, users } = first.signIn
+    const cli = (...words: string[]): Run => run('packages/operator-cli/dist/main.js', words)
+    const signingIn = cli('sign-in', '--no-browser')
+    const deadline = Date.now() + 30_000
+    while (!/http\S+\n/.test(signingIn.said())) {
+      if (signingIn.child.exitCode !== null || Date.now() > deadline) throw new Error(signingIn.said())
+      await delay(50)
+    }
+    const browser = new PlainBrowser([issuer])
+    const form = await browser.open(/http\S+(?=\n)/.exec(signingIn.said())?.[0] ?? '')
+    const { username, password } = users.operator ?? { username: '', password: '' }
+    const page = await fetch((await browser.open(form.url, { username, password })).url)
+    expect(await page.text()).toContain('You can close this window')
+    expect(await signingIn.ended).toBe(0)
+    expect(signingIn.said()).toContain(`operator-of-the-quick-start at ${issuer} (Operator)`)
+    expect(signingIn.said()).toMatch(/At the resource server +viewer, operator, approver\n/)
+    const freeze = cli('freeze', 'account', 'carol', '--reason', 'a try')
+    expect(await freeze.ended).toBe(0)
+    const thaw = cli('unfreeze', 'account', 'carol')
+    expect(await thaw.ended).toBe(0)
+    const acts = cli('actions', 'list', '--subject', 'carol', '--json')
+    expect(await acts.ended).toBe(0)
+    const operator = { issuer, sub: 'operator-of-the-quick-start', name: 'Operator' }
+    const [last, before] = JSON.parse(acts.said()) as unknown[]
+    expect([last, before]).toMatchObject([{ operator }, { operator }])
+    const signOut = cli('sign-out')
+    expect([await signOut.ended, signOut.said()]).toEqual([0, 'Signed out.\n'])
+  }, 90_000)
 
   it('stores keys as PKCS#8 PEM, readable by their owner only', async () => {
     for (const { privateKeyFile } of [first.client, first.otherClient]) {
@@ -229,6 +288,32 @@ describe('npm start', () => {
     expect(audit.said()).toContain('invariants hold')
   }, 90_000)
 
+  it('lets the demo open a browser, in which alice signs in and consents', async () => {
+    const programs = await mkdtemp(join(directory, 'programs-'))
+    const opened = join(programs, 'opened')
+    const script = `#!/bin/sh\nprintf '%s\\n' "$@" > '${opened}'\n`
+    for (const name of ['xdg-open', 'open']) await writeFile(join(programs, name), script, { mode: 0o755 })
+    const demo = run('infra/stack/scripts/demo.mjs', [], { PATH: `${programs}:${process.env.PATH ?? ''}` })
+    const deadline = Date.now() + 30_000
+    while (!existsSync(opened) || !(await readFile(opened, 'utf8')).endsWith('\n')) {
+      if (demo.child.exitCode !== null || Date.now() > deadline) throw new Error(demo.said())
+      await delay(50)
+    }
+    const redirect = (await readFile(opened, 'utf8')).trimEnd()
+    expect(redirect).toMatch(/^http\S+\/interact\/\S+$/)
+    expect(demo.said()).toContain(redirect)
+    const { password = '' } = first.signIn.users.alice ?? {}
+    expect(demo.said()).toContain(`as alice with the password ${password}`)
+    const { browser, asked } = await signInAsAlice(first, redirect)
+    const { action, fields } = formOf(asked)
+    const decided = await browser.open(action, { ...fields, choice: 'allow' })
+    expect(await (await fetch(decided.url)).text()).toContain('Go back to the terminal')
+    expect([await demo.ended, demo.said()]).toEqual([
+      0,
+      expect.stringContaining('Bob has received 10.00 USD.')
+    ])
+  }, 90_000)
+
   it('lets the first payment by hand succeed, with a consent that names the receiver', async () => {
     const cwd = join(directory, 'elsewhere')
     await mkdir(cwd)
@@ -244,11 +329,8 @@ describe('npm start', () => {
       await delay(50)
     }
     const [redirect = ''] = /http\S+/.exec(payment.said()) ?? []
-    const { signIn, web, authServer } = first
-    const browser = new PlainBrowser([authServer, web.holder, signIn.issuer])
-    const { username, password } = signIn.users.alice ?? { username: '', password: '' }
-    const asked = await browser.open((await browser.open(redirect)).url, { username, password })
-    expect(new URL(asked.url).origin).toBe(web.holder)
+    const { browser, asked } = await signInAsAlice(first, redirect)
+    expect(new URL(asked.url).origin).toBe(first.web.holder)
     expect(asked.text).toMatch(/10\.00\sUSD/)
     const { searchParams } = new URL(asked.url)
     const grant = `${searchParams.get('interactId') ?? ''}/${searchParams.get('nonce') ?? ''}`
@@ -287,8 +369,8 @@ describe('npm start', () => {
       const accounts = run('packages/operator-cli/dist/main.js', ['account', 'list', '--json', ...targets])
       expect(await accounts.ended).toBe(0)
       expect(JSON.parse(accounts.said())).toMatchObject([
-        { name: 'alice', balance: { value: '99998000' }, holder: { issuer: first.signIn.issuer } },
-        { name: 'bob', balance: { value: '2000' }, holder: { issuer: first.signIn.issuer } },
+        { name: 'alice', balance: { value: '99997000' }, holder: { issuer: first.signIn.issuer } },
+        { name: 'bob', balance: { value: '3000' }, holder: { issuer: first.signIn.issuer } },
         { name: 'carol', holder: { issuer: first.signIn.issuer } },
         { name: 'market', holder: null },
         { name: 'shop', holder: null }
@@ -403,11 +485,11 @@ describe('npm start with two providers', () => {
   const environment = () => ({ STACK_DIRECTORY: join(directory, 'two') })
 
   it(
-    'says where both are, and lets alice pay dora, who is at the other one',
+    'says where both are, and lets alice pay dora and evan, who are at the other one',
     async () => {
       const stack = run('infra/stack/scripts/start.mjs', ['--providers', '2'], environment())
       const said = stack.said
-      const deadline = Date.now() + START_TIMEOUT_MS
+      const deadline = Date.now() + 2 * START_TIMEOUT_MS
       while (!said().includes('Ctrl-C stops everything')) {
         if (stack.child.exitCode !== null || Date.now() > deadline) throw new Error(`not ready:\n${said()}`)
         await delay(50)
@@ -428,6 +510,16 @@ describe('npm start with two providers', () => {
         0,
         expect.stringContaining('Dora has received 10.00 EUR.')
       ])
+      const toEvan = run('infra/stack/scripts/demo.mjs', ['--across', '--to', 'evan', '--yes'], environment())
+      expect([await toEvan.ended, toEvan.said()]).toEqual([
+        0,
+        expect.stringContaining('Evan has received 10.00 USD.')
+      ])
+      const toNobody = run('infra/stack/scripts/demo.mjs', ['--to', 'evan', '--yes'], environment())
+      expect([await toNobody.ended, toNobody.said()]).toEqual([
+        1,
+        expect.stringContaining('evan has no wallet there. These have: alice, bob, carol, shop, market')
+      ])
       for (const provider of [file, second]) {
         const targets = ['--auth', provider?.authGrpc ?? '', '--wallet', provider?.resourceGrpc ?? '']
         const audit = run('packages/operator-cli/dist/main.js', ['audit', ...targets])
@@ -436,7 +528,7 @@ describe('npm start with two providers', () => {
       stack.child.kill('SIGTERM')
       expect(await stack.ended).toBe(0)
     },
-    2 * START_TIMEOUT_MS
+    4 * START_TIMEOUT_MS
   )
 
   it('names what it does not know', async () => {

@@ -53,13 +53,21 @@ const unavailableCodes: ReadonlySet<string> = new Set([
   ...['25006', '53100', '58030'],
   // ended by an administrator; a crash elsewhere; starting up or shutting down
   ...['57P01', '57P02', '57P03'],
-  // cannot reach; timed out; timed out; connection closed; no connection free; too many connections
-  ...['P1001', 'P1002', 'P1008', 'P1017', 'P2024', 'P2037']
+  // cannot reach; timed out; timed out; no TLS; connection closed; no connection free; too many connections
+  ...['P1001', 'P1002', 'P1008', 'P1011', 'P1017', 'P2024', 'P2037'],
+  // what Prisma's adapter makes of the codes and messages below
+  'TlsConnectionError'
 ])
+
+/** Codes of Node and OpenSSL for a server whose certificate is not accepted, or that does not get as far as showing it. */
+const tlsCodes =
+  /^(?:ERR_(?:TLS|SSL)_\w+|(?:CERT|CRL|UNABLE_TO|ERROR_IN)_\w+|(?:DEPTH_ZERO_)?SELF_SIGNED_CERT\w*|INVALID_(?:CA|PURPOSE)|PATH_LENGTH_EXCEEDED|HOSTNAME_MISMATCH)$/
 
 /** Messages of pg and Prisma without a code when a connection breaks or none is available in time. */
 const unavailableMessages = [
   /^timeout exceeded when trying to connect/,
+  /^The server does not support SSL connections/,
+  /^There was an error establishing an SSL connection/,
   /^Connection terminated/,
   /^Client has encountered a connection error and is not queryable/,
   /^Client was closed and is not queryable/,
@@ -68,15 +76,20 @@ const unavailableMessages = [
 ]
 
 /**
- * The database cannot be reached, is overloaded or did not answer in time. It is then unknown whether a running statement
+ * The database cannot be reached, shows a certificate that is not accepted, is overloaded or did not answer in time. It is then unknown whether a running statement
  * had its effect.
  */
 export function isUnavailable(error: unknown): boolean {
   const { codes, messages } = factsOf(error)
   return (
-    [...codes].some((code) => unavailableCodes.has(code) || /^08\w{3}$/.test(code)) ||
+    [...codes].some((code) => unavailableCodes.has(code) || /^08\w{3}$/.test(code) || tlsCodes.test(code)) ||
     messages.some((message) => unavailableMessages.some((pattern) => pattern.test(message)))
   )
+}
+
+/** The connection was refused, because the server does not keep what it commits as `synchronous` says. */
+export function isCommittingAlone(error: unknown): boolean {
+  return factsOf(error).codes.has('NOT_SYNCHRONOUS')
 }
 
 /**

@@ -1,6 +1,12 @@
 export { createPrismaAdapter } from './adapter.js'
 export { createDatabaseIfMissing } from './create-database.js'
-export { isSerializationFailure, isTransient, isUnavailable, isUniqueViolation } from './errors.js'
+export {
+  isCommittingAlone,
+  isSerializationFailure,
+  isTransient,
+  isUnavailable,
+  isUniqueViolation
+} from './errors.js'
 export { findDatabaseProblem, findNewestMigration } from './find-problem.js'
 export { instantText } from './instant.js'
 export { createKeyset, type KeysetList } from './keyset.js'
@@ -13,6 +19,6 @@ export { type Durability, readServerState, type ServerState } from './server-sta
 export { readSnapshot } from './snapshot.js'
 export { rawSql, sql, type Sql } from './sql.js'
 export { bytesText, placeholder, readBytes, Statement, supplied } from './statement.js'
-export { currentTimeline } from './timeline.js'
+export { currentIncarnation } from './timeline.js'
 export { inTransaction, type TransactionalClient } from './transaction.js'
 export { writeTogether } from './write-together.js'

@@ -2,6 +2,7 @@ import { context } from '@opentelemetry/api'
 import pg from 'pg'
 import { splitDatabaseUrl } from '@open-payments-server/runtime/configuration'
 import type { ConnectionRules } from './limited-client.js'
+import { isCommittingAlone } from './errors.js'
 import { type HostChoice, Primary, PrimaryClient } from './primary.js'
 import { assertFit, type Durability, readServerState, type ServerState } from './server-state.js'
 import { Succession } from './succession.js'
@@ -44,6 +45,8 @@ export interface PoolOptions {
   readonly durability?: Durability | undefined
   /** Called with what the server of each new connection is. */
   readonly onConnected?: (server: ServerState) => void
+  /** Called with what a primary is that is refused, because it does not keep what it commits as it must. */
+  readonly onCommittingAlone?: (server: ServerState) => void
   /** Maximum number of connections; further work waits for a free one. */
   readonly connectionsMax: number
   /** Shown in `pg_stat_activity`. */
@@ -85,6 +88,7 @@ export function createPool(options: PoolOptions): pg.Pool {
         succession.add(client, server)
       } catch (error) {
         primary?.forget()
+        if (isCommittingAlone(error)) options.onCommittingAlone?.(server)
         throw error
       }
       client.once('end', () => {

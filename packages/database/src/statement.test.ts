@@ -90,6 +90,10 @@ describe('the rows of a statement', () => {
     expect(await rowsOf(sql`select 1 where false`)).toEqual([])
   })
 
+  it('are whole, whatever their columns are called', async () => {
+    expect(await rowsOf(sql`select 1 as found, 2 as rows`)).toEqual([{ found: 1, rows: 2 }])
+  })
+
   it('are those that a statement without a select returns', async () => {
     await pool.query('create temporary table written (n integer)')
     expect(await rowsOf(sql`insert into written select 7 returning n`)).toEqual([{ n: 7 }])

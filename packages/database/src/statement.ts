@@ -102,7 +102,7 @@ function rowsAsJson(strings: readonly string[]): readonly string[] | undefined {
       else if (depth === 0 && token === 'select') {
         const wrapped = strings.with(
           index,
-          `${text.slice(0, at)}select coalesce(json_agg(found), '[]')::text as rows from (${text.slice(at)}`
+          `${text.slice(0, at)}select coalesce(json_agg(found.*), '[]')::text as rows from (${text.slice(at)}`
         )
         return wrapped.with(-1, `${wrapped.at(-1) ?? ''}\n) found`)
       } else if (depth === 0 && WRITES.has(token)) return undefined

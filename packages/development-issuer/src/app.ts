@@ -20,10 +20,9 @@ export interface AppParts {
 export function createApp({ options, provider }: AppParts): Express {
   const app = express()
   app.disable('x-powered-by')
-  const policy = contentSecurityPolicy(options)
   app.use((_request, response, next) => {
     response.set({
-      'content-security-policy': policy,
+      'content-security-policy': CONTENT_SECURITY_POLICY,
       'x-content-type-options': 'nosniff',
       'referrer-policy': 'no-referrer'
     })
@@ -44,16 +43,11 @@ export function createApp({ options, provider }: AppParts): Express {
  * `script-src` is for the library: it adds the hash of the script by which its page goes on when another person signs in than was
  * signed in. Without scripts that page has a button.
  *
- * Browsers hold `form-action` against every redirect after a form: those lead to a client, and on from there to another program on
- * this machine.
+ * Browsers hold `form-action` against every redirect after a form: those lead to the pages, and on from there to whoever asked for
+ * consent, so it cannot name hosts.
  */
-function contentSecurityPolicy({ clients }: IssuerOptions): string {
-  const origins = clients.flatMap(({ redirectUris, postLogoutRedirectUris }) =>
-    [...redirectUris, ...postLogoutRedirectUris].map((uri) => new URL(uri).origin)
-  )
-  const targets = ["'self'", 'http://localhost:*', 'http://127.0.0.1:*', ...new Set(origins)].join(' ')
-  return `default-src 'none'; script-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action ${targets}`
-}
+const CONTENT_SECURITY_POLICY =
+  "default-src 'none'; script-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action 'self' https: http:"
 
 async function showForm(
   options: IssuerOptions,

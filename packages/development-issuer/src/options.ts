@@ -11,13 +11,18 @@ const personSchema = z.object({
   name: z.string().min(1).max(256),
   email: z.email().optional(),
   /** The claim `roles`, of operators. */
-  roles: z.array(z.string().min(1)).optional()
+  roles: z.array(z.string().min(1)).optional(),
+  /** The claim `accounts`, where it says who holds which. */
+  accounts: z.array(z.string().min(1)).optional()
 })
 
-/** A client, which authenticates by `client_secret_basic`. */
+/**
+ * A client, which authenticates by `client_secret_basic`. Without a secret it is a program of the person who signs in (RFC 8252): its
+ * redirect URIs on loopback are good with every port.
+ */
 const clientSchema = z.object({
   clientId: z.string().min(1),
-  clientSecret: z.string().min(16),
+  clientSecret: z.string().min(16).optional(),
   redirectUris: z.array(z.url()).min(1),
   postLogoutRedirectUris: z.array(z.url()).default([]),
   /** Where it is told that somebody has signed out (OpenID Connect Back-Channel Logout 1.0). */
@@ -26,10 +31,16 @@ const clientSchema = z.object({
 
 /** What a development issuer is started with. */
 export const issuerOptionsSchema = z.object({
-  /** TCP port on loopback; 0 or nothing for any free one. */
+  /** Address that it binds to; loopback unless given. */
+  host: z.string().min(1).default('localhost'),
+  /** `iss`, where browsers and clients reach it; `http://localhost:<port>` unless given. */
+  url: z.url({ protocol: /^https?$/ }).optional(),
+  /** TCP port; 0 or nothing for any free one. */
   port: z.number().int().min(0).max(65_535).optional(),
   people: z.array(personSchema).min(1),
   clients: z.array(clientSchema).min(1),
+  /** Types of `authorization_details` that it takes (RFC 9396). */
+  authorizationDetailsTypes: z.array(z.string().min(1)).default([]),
   /** Whether the sign-in page also has a button for each of the people, which needs no password. */
   withoutPassword: z.boolean().default(false),
   /** Where its keys are kept, so that ID tokens verify after a restart. Without it every start makes new ones. */

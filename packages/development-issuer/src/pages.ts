@@ -127,6 +127,39 @@ ${form}
   )
 }
 
+/**
+ * Asks for the code that a program on another device shows.
+ *
+ * @param form form of the library with the input, and the id `op.deviceInputForm`
+ */
+export function deviceCodePage(form: string, isWrong: boolean): string {
+  const warning = isWrong
+    ? '<p class="warning" role="alert">This code is wrong, or its time is over.</p>'
+    : ''
+  return page(
+    'Enter the code',
+    `<p>that the program shows in which you sign in</p>
+${warning}
+${form}
+<button type="submit" form="op.deviceInputForm">Go on</button>`
+  )
+}
+
+/**
+ * Asks whether somebody has a program that shows this code.
+ *
+ * @param form hidden form of the library, with the id `op.deviceConfirmForm`
+ */
+export function deviceConfirmPage(form: string, client: string, code: string): string {
+  return page(
+    'Sign in there?',
+    `<p><strong>${escaped(client)}</strong> must show the code <strong>${escaped(code)}</strong>. If somebody sent it to you, they want to sign in as you.</p>
+${form}
+<button type="submit" form="op.deviceConfirmForm">It shows this code</button>
+<button class="second" type="submit" form="op.deviceConfirmForm" name="abort" value="yes">It does not</button>`
+  )
+}
+
 /** Says something that is all there is to say. */
 export function noticePage(title: string, text: string): string {
   return page(title, `<p>${escaped(text)}</p>`)

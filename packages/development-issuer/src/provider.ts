@@ -2,14 +2,22 @@ import { inspect } from 'node:util'
 import { type AdapterFactory, type Configuration, Provider } from 'oidc-provider'
 import { type IssuerKeys, SIGNATURE_ALGORITHM } from './keys.js'
 import type { IssuerOptions, Person } from './options.js'
-import { noticePage, signOutPage } from './pages.js'
+import { deviceCodePage, deviceConfirmPage, noticePage, signOutPage } from './pages.js'
 
 /** `acr` of a sign-in by name and password. */
 export const PASSWORD_ACR = 'urn:open-payments:development:password'
 
 const SESSION_LIFETIME_SECONDS = 8 * 3_600
 const INTERACTION_LIFETIME_SECONDS = 3_600
+/** Pages sign in anew without being noticed. A program cannot: its ID tokens last as long as the session. */
 const TOKEN_LIFETIME_SECONDS = 600
+
+/** A program of the person who signs in, which can keep no secret. */
+const PUBLIC_CLIENT = {
+  token_endpoint_auth_method: 'none' as const,
+  application_type: 'native' as const,
+  grant_types: ['authorization_code', 'urn:ietf:params:oauth:grant-type:device_code']
+}
 
 /** What a provider is made of. */
 export interface ProviderParts {
@@ -21,18 +29,24 @@ export interface ProviderParts {
   readonly adapter: AdapterFactory
 }
 
-/** Creates the OpenID Provider: authorization code with PKCE only. Whoever signed in is not asked for consent. */
+/**
+ * Creates the OpenID Provider: authorization code with PKCE, and for programs of the person the device grant (RFC 8628). Whoever signed
+ * in is not asked for consent.
+ */
 export function createProvider({ url, options, keys, adapter }: ProviderParts): Provider {
   const provider = new Provider(url, {
     adapter,
     clients: options.clients.map(({ clientId, clientSecret, ...client }) => ({
+      ...(options.authorizationDetailsTypes.length === 0
+        ? {}
+        : { authorization_details_types: options.authorizationDetailsTypes }),
       client_id: clientId,
-      client_secret: clientSecret,
+      ...(clientSecret === undefined ? PUBLIC_CLIENT : { client_secret: clientSecret }),
       redirect_uris: client.redirectUris,
       post_logout_redirect_uris: client.postLogoutRedirectUris,
       ...(client.backchannelLogoutUri === undefined
         ? {}
-        : { backchannel_logout_uri: client.backchannelLogoutUri })
+        : { backchannel_logout_uri: client.backchannelLogoutUri, backchannel_logout_session_required: true })
     })),
     clientDefaults: { id_token_signed_response_alg: SIGNATURE_ALGORITHM },
     enabledJWA: { idTokenSigningAlgValues: [SIGNATURE_ALGORITHM] },
@@ -43,7 +57,7 @@ export function createProvider({ url, options, keys, adapter }: ProviderParts): 
     acrValues: [PASSWORD_ACR],
     scopes: ['openid', 'profile', 'email'],
     claims: {
-      openid: ['sub', 'acr', 'amr', 'auth_time', 'roles'],
+      openid: ['sub', 'acr', 'amr', 'auth_time', 'roles', 'accounts'],
       profile: ['name', 'preferred_username'],
       email: ['email']
     },
@@ -56,12 +70,16 @@ export function createProvider({ url, options, keys, adapter }: ProviderParts): 
     ttl: {
       AccessToken: TOKEN_LIFETIME_SECONDS,
       AuthorizationCode: 60,
-      IdToken: TOKEN_LIFETIME_SECONDS,
+      IdToken: (_context, _token, { clientAuthMethod }) =>
+        clientAuthMethod === PUBLIC_CLIENT.token_endpoint_auth_method
+          ? SESSION_LIFETIME_SECONDS
+          : TOKEN_LIFETIME_SECONDS,
+      DeviceCode: TOKEN_LIFETIME_SECONDS,
       Interaction: INTERACTION_LIFETIME_SECONDS,
       Session: SESSION_LIFETIME_SECONDS,
       Grant: SESSION_LIFETIME_SECONDS
     },
-    features: features(),
+    features: features(options, url),
     renderError: (context, { error, error_description: description }) => {
       context.type = 'html'
       context.body = noticePage('That did not work', `${error}: ${description ?? 'no more is known'}`)
@@ -74,10 +92,45 @@ export function createProvider({ url, options, keys, adapter }: ProviderParts): 
   return provider
 }
 
-function features(): Configuration['features'] {
+function features({ authorizationDetailsTypes }: IssuerOptions, url: string): Configuration['features'] {
   return {
     devInteractions: { enabled: false },
     backchannelLogout: { enabled: true },
+    // Access tokens with details must be for something: they are for the issuer itself.
+    ...(authorizationDetailsTypes.length === 0
+      ? {}
+      : {
+          resourceIndicators: {
+            enabled: true,
+            defaultResource: () => url,
+            getResourceServerInfo: () => ({
+              scope: '',
+              accessTokenFormat: 'opaque' as const
+            }),
+            useGrantedResource: () => true
+          }
+        }),
+    richAuthorizationRequests: {
+      enabled: authorizationDetailsTypes.length > 0,
+      types: Object.fromEntries(
+        authorizationDetailsTypes.map((type) => [type, { validate: () => undefined }])
+      ),
+      // Nobody acts by its access tokens: what counts is that whoever signs in is asked with them.
+      authorizationDetailsForGrantSource: () => undefined,
+      authorizationDetailsForAccessToken: () => undefined
+    },
+    deviceFlow: {
+      enabled: true,
+      userCodeInputSource: (context, form, _out, error) => {
+        context.body = deviceCodePage(form, error !== undefined)
+      },
+      userCodeConfirmSource: (context, form, client, _deviceInfo, code) => {
+        context.body = deviceConfirmPage(form, client.clientId, code)
+      },
+      successSource: (context) => {
+        context.body = noticePage('Signed in', 'You can close this window, and go on in the terminal.')
+      }
+    },
     rpInitiatedLogout: {
       logoutSource: (context, form) => {
         context.body = signOutPage(form)
@@ -116,7 +169,7 @@ const accountOf = (
 ): Awaited<ReturnType<NonNullable<Configuration['findAccount']>>> => {
   const person = people.find((candidate) => candidate.sub === sub)
   if (person === undefined) return undefined
-  const { username, name, email, roles } = person
+  const { username, name, email, roles, accounts } = person
   return {
     accountId: sub,
     claims: () => ({
@@ -124,7 +177,8 @@ const accountOf = (
       name,
       preferred_username: username,
       ...(email === undefined ? {} : { email }),
-      ...(roles === undefined ? {} : { roles })
+      ...(roles === undefined ? {} : { roles }),
+      ...(accounts === undefined ? {} : { accounts })
     })
   }
 }

@@ -10,7 +10,7 @@ import { createProvider } from './provider.js'
 
 /** A running OpenID Provider, for development alone. */
 export interface DevelopmentIssuer {
-  /** `iss` of its ID tokens, and where its discovery document is: `http://localhost:<port>`. */
+  /** `iss` of its ID tokens, and where its discovery document is. */
   readonly url: string
   /** From now on another key signs. The one before is still published; earlier ones are forgotten. */
   rotateKeys(): Promise<void>
@@ -19,7 +19,7 @@ export interface DevelopmentIssuer {
 }
 
 /**
- * Starts an OpenID Provider on loopback.
+ * Starts an OpenID Provider, on loopback unless the options say otherwise.
  *
  * @throws ZodError naming the option that is wrong; Error when the port is taken, two people or clients share a name, or the kept
  *   keys cannot be read
@@ -29,8 +29,8 @@ export async function startDevelopmentIssuer(given: DevelopmentIssuerOptions): P
   assertDistinct(options)
   let keys = await ensureKeys(options.folder)
   const server = createServer()
-  const { port } = await listen(server, options.port ?? 0)
-  const url = `http://localhost:${String(port)}`
+  const { port } = await listen(server, options)
+  const url = options.url ?? `http://localhost:${String(port)}`
   const adapter = createMemoryAdapter()
   const create = (): Provider => createProvider({ url, options, keys, adapter })
   let provider = create()
@@ -50,8 +50,8 @@ export async function startDevelopmentIssuer(given: DevelopmentIssuerOptions): P
   }
 }
 
-async function listen(server: Server, port: number): Promise<AddressInfo> {
-  server.listen(port, 'localhost')
+async function listen(server: Server, { port = 0, host }: IssuerOptions): Promise<AddressInfo> {
+  server.listen(port, host)
   await once(server, 'listening')
   const address = server.address()
   if (address === null || typeof address === 'string') throw new Error('a TCP port was expected')

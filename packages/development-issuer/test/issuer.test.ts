@@ -187,10 +187,49 @@ describe('signing in', () => {
   it('is a page that nothing can be put into, and no other page can frame', async () => {
     const { arrived } = await authorize(await start())
     expect(arrived.headers.get('content-security-policy')).toBe(
-      "default-src 'none'; script-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action 'self' http://localhost:* http://127.0.0.1:* http://localhost:9"
+      "default-src 'none'; script-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action 'self' https: http:"
     )
     expect(arrived.text).not.toMatch(/<script|style=/)
   })
+})
+
+describe('a program of the person', () => {
+  const program = { clientId: 'program', redirectUris: ['http://127.0.0.1/signed-in'] }
+  const authorizeAt = async (issuer: DevelopmentIssuer, redirectUri: string) => {
+    const config = await oidc.discovery(new URL(issuer.url), program.clientId, undefined, oidc.None(), {
+      // eslint-disable-next-line @typescript-eslint/no-deprecated -- the issuer is on http, for development alone
+      execute: [oidc.allowInsecureRequests]
+    })
+    const pkceCodeVerifier = oidc.randomPKCECodeVerifier()
+    const url = oidc.buildAuthorizationUrl(config, {
+      redirect_uri: redirectUri,
+      scope: 'openid profile',
+      code_challenge: await oidc.calculatePKCECodeChallenge(pkceCodeVerifier),
+      code_challenge_method: 'S256'
+    })
+    const browser = new PlainBrowser([issuer.url])
+    return { config, browser, arrived: await browser.open(url.href), pkceCodeVerifier }
+  }
+
+  it('signs in without a secret, at any port of loopback, for as long as the session', async () => {
+    const issuer = await start({ clients: [program] })
+    const flow = await authorizeAt(issuer, 'http://127.0.0.1:4711/signed-in')
+    const back = new URL((await signIn(flow, OPERATOR)).url)
+    expect(back.host).toBe('127.0.0.1:4711')
+    const { pkceCodeVerifier } = flow
+    const tokens = await oidc.authorizationCodeGrant(flow.config, back, { pkceCodeVerifier })
+    const { exp = 0, iat = 0, ...claims } = tokens.claims() ?? {}
+    expect(claims).toMatchObject({ aud: 'program', sub: 'operator-1', roles: OPERATOR.roles })
+    expect(exp - iat).toBe(28_800)
+  })
+
+  it.each(['http://127.0.0.1:4711/other', 'http://evil.example/signed-in', 'https://127.0.0.1/signed-in'])(
+    'is not sent to %s',
+    async (redirectUri) => {
+      const { arrived } = await authorizeAt(await start({ clients: [program] }), redirectUri)
+      expect([arrived.status, arrived.text]).toEqual([400, expect.stringContaining('invalid_redirect_uri')])
+    }
+  )
 })
 
 describe('a session', () => {
@@ -229,6 +268,22 @@ describe('a session', () => {
     const { action, fields } = formOf(asked)
     const tokens = await second.finish(await second.browser.open(action, fields))
     expect(tokens.claims()?.sub).toBe('operator-1')
+  })
+
+  it('is where it is told to be, and says so', async () => {
+    const taken = createServer().listen(0, '127.0.0.1')
+    await once(taken, 'listening')
+    const { port } = taken.address() as AddressInfo
+    taken.close()
+    await once(taken, 'close')
+    const url = `http://127.0.0.1:${String(port)}`
+    const issuer = await start({ host: '127.0.0.1', port, url })
+    expect(issuer.url).toBe(url)
+    const { authorization_endpoint: endpoint, issuer: iss } = (await discover(issuer)).serverMetadata()
+    expect({ iss, origin: new URL(endpoint ?? '').origin }).toEqual({ iss: url, origin: url })
+    const flow = await authorize(issuer)
+    const tokens = await flow.finish(await signIn(flow, ALICE))
+    expect(tokens.claims()).toMatchObject({ iss: url, sub: 'alice-7f3a' })
   })
 
   it('asks nobody for consent, even if the client wants that', async () => {

@@ -7,7 +7,7 @@ import {
   Statement,
   type TransactionalClient
 } from '@open-payments-server/database'
-import { metTimeline } from './epoch.js'
+import { metIncarnation } from './epoch.js'
 
 /** Maximum number of events that one transaction publishes. */
 export const PUBLISHED_TOGETHER_MAX = 1_000
@@ -25,7 +25,7 @@ const LOCK = new Statement<{ is_publisher: boolean; is_empty: boolean }>(
   sql`
   with publisher as materialized (
     select pg_try_advisory_xact_lock(${PUBLISHER_LOCK}) as is_this
-  ), ${metTimeline}
+  ), ${metIncarnation}
   select is_this as is_publisher, not exists (select 1 from event_outbox) as is_empty from publisher`
 )
 

@@ -1,5 +1,5 @@
 import { placeholder, type RawQueries, rawSql, sql, Statement } from '@open-payments-server/database'
-import { isTimelineNew } from './epoch.js'
+import { isIncarnationNew } from './epoch.js'
 import type { StoredEvent } from './event.js'
 import { traceParentOf } from './trace.js'
 
@@ -90,7 +90,7 @@ const READ = new Statement<ReadRow>(
   )
   select page.number::text as number, page.id, page.type, page.occurred_at, page.subject_id, page.change, page.trace,
          s.from_number::text as from_number, reached.number::text as reached_number, s.last_number::text as last_number, s.lost, s.expired,
-         case when s.from_number > s.last_number then ${isTimelineNew} end as early
+         case when s.from_number > s.last_number then ${isIncarnationNew} end as early
     from standing s cross join reached left join page on true order by page.number`
 )
 

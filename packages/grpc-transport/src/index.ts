@@ -1,4 +1,4 @@
-export { type CallObserver, observeCalls } from './call-observer.js'
+export { type CallObserver, type ClientObserver, observeCalls } from './call-observer.js'
 export {
   callUnary,
   type RequestOf,
@@ -19,6 +19,7 @@ export {
   type UnaryMethod
 } from './handlers.js'
 export { readStream } from './read-stream.js'
+export { whenReady } from './ready.js'
 export { isRpcError, RpcError } from './rpc-error.js'
 export {
   type GrpcServerOptions,
@@ -28,6 +29,7 @@ export {
 } from './server.js'
 export { isLoopbackTarget, isNamedTarget } from './targets.js'
 export { type TlsFiles, tlsFilesOf } from './tls-files.js'
+export { findUnsafeConnection } from './unsafe-connection.js'
 export { openTls, type WatchedTlsFiles, watchTlsFiles } from './watched-tls-files.js'
 // Exported here too, so that features can name a code without depending on grpc-js.
 export { Metadata, type MethodDefinition, type ServiceDefinition, status } from '@grpc/grpc-js'

@@ -11,17 +11,20 @@ export interface EndpointClientOptions {
   readonly privateNetworks: readonly string[] | undefined
   /** Maximum time until the status of an answer is known, in milliseconds. */
   readonly timeoutMs: number
+  /** Maximum time until a message begins to leave, in milliseconds; by default all of that. */
+  readonly departureMs?: number | undefined
   /** Maximum number of connections to one host. */
   readonly connectionsMax: number
 }
 
 /** A client for posting to endpoints that an operator registers: see {@link createPostClient}. */
 export function createEndpointClient(options: EndpointClientOptions): PostClient {
-  const { isDevelopment, privateNetworks = [], timeoutMs, connectionsMax } = options
+  const { isDevelopment, privateNetworks = [], timeoutMs, departureMs, connectionsMax } = options
   const allowed = parseNetworks(privateNetworks)
   return createPostClient({
     privateNetworks: isDevelopment ? [...allowed, ...LOOPBACK_NETWORKS] : allowed,
     timeoutMs,
+    departureMs,
     userAgent: 'open-payments-server',
     connectionsMax,
     // Names such as `localhost` are in no name server.

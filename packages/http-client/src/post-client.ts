@@ -21,6 +21,8 @@ export interface PostClientOptions {
   readonly privateNetworks: readonly Network[]
   /** Maximum time until the status of an answer is known: lookup and connection included. */
   readonly timeoutMs: number
+  /** Maximum time until the message begins to leave: lookup and connection. By default it has all of the time. */
+  readonly departureMs?: number | undefined
   /** Its `User-Agent`. */
   readonly userAgent: string
   /** Maximum number of connections to one host. */
@@ -154,11 +156,11 @@ async function send<Answer extends { readonly status: number }>(
   { url, connections }: Target,
   { headers, body, signal }: Message<string | Buffer>,
   read: (response: Dispatcher.ResponseData, limit: TimeLimit) => Promise<Answer>,
-  { timeoutMs, userAgent }: PostClientOptions
+  { timeoutMs, departureMs, userAgent }: PostClientOptions
 ): Promise<Answer> {
   const endLookup = connections.lookups.want(url.hostname)
   const { dispatcher, mayHaveLeft } = watchDeparture(connections.agent)
-  const limit = startTimeLimit(timeoutMs, signal, mayHaveLeft)
+  const limit = startTimeLimit(timeoutMs, signal, mayHaveLeft, departureMs)
   const span = startRequestSpan('POST', url)
   const sending = async (): Promise<Answer> => {
     const response = await dispatcher.request({
@@ -204,13 +206,14 @@ function createTargets({
   privateNetworks,
   lookup,
   timeoutMs,
+  departureMs = timeoutMs,
   connectionsMax
 }: PostClientOptions & { readonly lookup: Lookup }) {
   const isPrivate = (address: string): boolean => isInNetworks(address, privateNetworks)
   const connect = (isAllowed: Connections['isAllowed']): Connections => {
     const lookups = new GuardedLookups(lookup, isAllowed)
     const agent = new Agent({
-      connect: { lookup: lookups.lookup, timeout: timeoutMs, rejectUnauthorized: true },
+      connect: { lookup: lookups.lookup, timeout: departureMs, rejectUnauthorized: true },
       connections: connectionsMax,
       headersTimeout: timeoutMs,
       bodyTimeout: timeoutMs,

@@ -12,17 +12,19 @@ export interface TimeLimit {
  * Aborts after a time, or when the caller does.
  *
  * @param mayHaveLeft whether anything of the request may have left by now
+ * @param departureMs after what time it aborts already if nothing has
  */
 export function startTimeLimit(
   timeoutMs: number,
   outer: AbortSignal | undefined,
-  mayHaveLeft: () => boolean
+  mayHaveLeft: () => boolean,
+  departureMs = timeoutMs
 ): TimeLimit {
   const abort = new AbortController()
   const onOuterAbort = (): void => {
     abort.abort(outer?.reason)
   }
-  const timer = setTimeout(() => {
+  const pass = (): void => {
     abort.abort(
       new OutgoingRequestError({
         reason: 'timeout',
@@ -30,7 +32,11 @@ export function startTimeLimit(
         isUnsent: !mayHaveLeft()
       })
     )
-  }, timeoutMs)
+  }
+  const timer = setTimeout(pass, timeoutMs)
+  const departureTimer = setTimeout(() => {
+    if (!mayHaveLeft()) pass()
+  }, departureMs)
   outer?.addEventListener('abort', onOuterAbort, { once: true })
   const passed = new Promise<never>((_, reject) => {
     abort.signal.addEventListener('abort', () => {
@@ -42,6 +48,7 @@ export function startTimeLimit(
     passed,
     clear() {
       clearTimeout(timer)
+      clearTimeout(departureTimer)
       outer?.removeEventListener('abort', onOuterAbort)
     }
   }

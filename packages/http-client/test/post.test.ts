@@ -170,6 +170,30 @@ describe('an exchange', () => {
     expect(await exchange({}, { signal: abort.signal })).toBe(reason)
   })
 
+  it('may take longer to be answered than to leave', async () => {
+    answer = (_, response) => setTimeout(() => response.writeHead(204).end(), 400)
+    expect(await exchange({ departureMs: 200 })).toMatchObject({ status: 204 })
+    expect(await exchange({ timeoutMs: 200 })).toMatchObject({ reason: 'timeout', isUnsent: false })
+  })
+
+  it('tells that nothing was sent if it has not left in time', async () => {
+    const client = createPostClient({
+      ...OPTIONS,
+      ...LOOPBACK,
+      timeoutMs: 30_000,
+      departureMs: 200,
+      lookup: () => new Promise(() => undefined)
+    })
+    try {
+      await expect(client.exchange('http://silent.example/ilp', MESSAGE)).rejects.toMatchObject({
+        reason: 'timeout',
+        isUnsent: true
+      })
+    } finally {
+      await client.close()
+    }
+  })
+
   it('tells that nothing was sent where nobody listens, and where nobody may be asked', async () => {
     await new Promise((resolve) => server.close(resolve))
     expect(await exchange()).toMatchObject({ reason: 'network', isUnsent: true })

@@ -163,8 +163,12 @@ describe('an HTTP app', () => {
     expect(await response.json()).toEqual({ error: { code: '500', description: 'internal server error' } })
   })
 
-  it('answers a transient error with 503 and Retry-After', async () => {
+  it('answers a transient error with 503 and Retry-After, and logs why', async () => {
+    const lines = jest.spyOn(logger, 'warn').mockImplementation(() => undefined)
     const response = await fetch(`${url}/waits`)
+    const [[line] = []] = lines.mock.calls
+    lines.mockRestore()
+    expect(line).toMatchObject({ code: '503', err: { message: expect.stringMatching(/is away/) as unknown } })
     expect(response.status).toBe(503)
     expect(response.headers.get('retry-after')).toBe('1')
     expect(await response.json()).toEqual({ error: { code: '503', description: 'temporarily unavailable' } })

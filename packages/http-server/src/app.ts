@@ -12,6 +12,9 @@ import { RequestLog } from './request-log.js'
 import { endOf, type RequestEnd, startRequestSpan } from './request-span.js'
 import { type Route, RouteTable } from './routes.js'
 
+/** Statuses from here on say that the service is at fault. */
+const SERVER_ERROR_MIN = 500
+
 /** Observes every request, for metrics. */
 export interface RequestObserver {
   /** A request arrived. */
@@ -164,10 +167,16 @@ class HttpApp {
       return
     }
     if (known === undefined) logger.error({ err: error, method }, 'unexpected error')
-    else if (known.cause !== undefined) logger.debug({ err: known.cause, code: known.code }, known.message)
+    else if (known.cause !== undefined) this.#logCause(known, method)
     // A started answer cannot be taken back: the client sees that it is incomplete.
     if (response.isSent) request.message.socket.destroy()
     else this.#render(known ?? this.#unexpected(), request, response)
+  }
+
+  /** What clients do wrong is theirs to find out; what is needed and does not answer is for operators. */
+  #logCause({ status, code, message, cause }: PublicError, method: string): void {
+    const level = status >= SERVER_ERROR_MIN ? 'warn' : 'debug'
+    this.#options.logger[level]({ err: cause, code, method }, message)
   }
 
   #unexpected(): PublicError {

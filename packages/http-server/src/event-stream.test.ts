@@ -81,8 +81,10 @@ describe('an event stream', () => {
     })
     await delay(500)
     expect(isClosed()).toBe(false)
+    const ended = once(client, 'close')
     stream.beat()
     stream.end(1_234.5)
+    await ended
     while (!isClosed()) await delay(5)
     expect(text).toMatch(/\r\n:\n\n\r\n.*retry: 1235\n\n/s)
   })

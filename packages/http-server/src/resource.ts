@@ -44,17 +44,18 @@ export function renderResource(resource: unknown): RenderedResource {
 /**
  * Creates a renderer of resources in memory: each is rendered once, for as long as it is kept.
  *
- * @param updatedAtMs when a resource last changed, in milliseconds since the Unix epoch; unknown unless given
+ * @param updatedAtMs when a resource last changed, in milliseconds since the Unix epoch; unknown unless given, or undefined
  */
 export function createRenderer<Kept extends object>(
   toResource: (kept: Kept) => unknown,
-  updatedAtMs?: (kept: Kept) => number
+  updatedAtMs?: (kept: Kept) => number | undefined
 ): (kept: Kept) => RenderedResource {
   const rendered = new WeakMap<Kept, RenderedResource>()
   return (kept) => {
     const known = rendered.get(kept)
     if (known !== undefined) return known
-    const lastModified = updatedAtMs && httpDate(updatedAtMs(kept))
+    const updated = updatedAtMs?.(kept)
+    const lastModified = updated === undefined ? undefined : httpDate(updated)
     const made = { ...renderResource(toResource(kept)), lastModified }
     rendered.set(kept, made)
     return made

@@ -62,7 +62,7 @@ export interface ReceiverWord {
 export type PacketAnswer =
   /** It arrived: whoever sent the answer has the proof. `word` is undefined when the receiver's own words got lost. */
   | { readonly type: 'fulfilled'; readonly fulfillment: Buffer; readonly word: ReceiverWord | undefined }
-  /** It moved nothing. */
+  /** It moved nothing: whoever rejects a packet is owed nothing for it, whatever became of it behind. */
   | {
       readonly type: 'rejected'
       readonly code: string
@@ -80,8 +80,14 @@ export type UnknownBecause =
   | 'unreadable-answer'
   /** A Fulfill whose fulfillment is not that of the condition. */
   | 'wrong-fulfillment'
-  /** A Reject in which the receiver says that it fulfilled. */
-  | 'rejected-after-fulfillment'
+
+/** The answer to a packet that certainly did not leave: it moved nothing. */
+export const NOT_SENT: PacketAnswer = Object.freeze({
+  type: 'rejected',
+  code: 'T01',
+  data: Buffer.alloc(0),
+  word: undefined
+})
 
 /** Makes the Prepare of a packet: its condition comes from its data (IL-RFC 29 §6). */
 export function sealPacket(
@@ -120,9 +126,7 @@ export function exchangePacket(
     try {
       return readAnswer(await path.send(packet.prepare, giveUp.signal), packet, keys)
     } catch (error) {
-      return error instanceof PacketNotSent
-        ? { type: 'rejected', code: 'T01', data: Buffer.alloc(0), word: undefined }
-        : { type: 'unknown', because: 'no-answer' }
+      return error instanceof PacketNotSent ? NOT_SENT : { type: 'unknown', because: 'no-answer' }
     }
   }
   return new Promise((resolve) => {
@@ -140,18 +144,11 @@ export function exchangePacket(
 function readAnswer(bytes: Buffer, packet: SealedPacket, keys: StreamKeys): PacketAnswer {
   const reply = readReply(bytes)
   if (reply === undefined) return { type: 'unknown', because: 'unreadable-answer' }
-  const said = openStreamPacket(reply.data, keys.encryption)
-  const isWord = said?.sequence === BigInt(packet.sequence)
-  if (reply.type === 'fulfill') {
-    if (!conditionOf(reply.fulfillment).equals(packet.condition)) {
-      return { type: 'unknown', because: 'wrong-fulfillment' }
-    }
-    const word = isWord && said.type === 'fulfill' ? wordOf(said) : undefined
-    return { type: 'fulfilled', fulfillment: reply.fulfillment, word }
-  }
-  if (isWord && said.type === 'fulfill') return { type: 'unknown', because: 'rejected-after-fulfillment' }
-  const word = isWord && said.type === 'reject' ? wordOf(said) : undefined
-  return { type: 'rejected', code: reply.code, data: reply.data, word }
+  const word = wordIn(reply, packet, keys)
+  if (reply.type === 'reject') return { type: 'rejected', code: reply.code, data: reply.data, word }
+  return conditionOf(reply.fulfillment).equals(packet.condition)
+    ? { type: 'fulfilled', fulfillment: reply.fulfillment, word }
+    : { type: 'unknown', because: 'wrong-fulfillment' }
 }
 
 function readReply(bytes: Buffer): Reply | undefined {
@@ -163,6 +160,13 @@ function readReply(bytes: Buffer): Reply | undefined {
   }
 }
 
-function wordOf({ amount, frames }: { amount: bigint; frames: readonly StreamFrame[] }): ReceiverWord {
-  return { receivedValue: amount, frames }
+/**
+ * What the receiver says in an answer. What names another packet, or another type of answer, says nothing of this one. It is no reason to doubt
+ * the answer itself, which is the peer's: those on the way pass on the data as they are, so a receiver could make any Reject look doubtful.
+ */
+function wordIn(reply: Reply, { sequence }: SealedPacket, keys: StreamKeys): ReceiverWord | undefined {
+  const said = openStreamPacket(reply.data, keys.encryption)
+  return said?.type === reply.type && said.sequence === BigInt(sequence)
+    ? { receivedValue: said.amount, frames: said.frames }
+    : undefined
 }

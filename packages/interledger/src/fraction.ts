@@ -4,6 +4,9 @@ export interface Fraction {
   readonly denominator: bigint
 }
 
+/** More digits than amounts have. */
+const SIGNIFICANT_DIGITS_MAX = 20
+
 /** Whether `left < right`. */
 export function isLess(left: Fraction, right: Fraction): boolean {
   return left.numerator * right.denominator < right.numerator * left.denominator
@@ -51,6 +54,26 @@ export function simplestBetween(low: Fraction, high: Fraction): Fraction {
     inverse({ numerator: rest, denominator: low.denominator })
   )
   return { numerator: whole * numerator + denominator, denominator: numerator }
+}
+
+/** The decimal number with the fewest significant digits that is at least `low`, which is not zero, and below `high`. */
+export function roundestBetween(low: Fraction, high: Fraction): Fraction {
+  for (let digits = 1; digits <= SIGNIFICANT_DIGITS_MAX; digits += 1) {
+    const rounded = roundedUp(low, digits)
+    if (isLess(rounded, high)) return rounded
+  }
+  return low
+}
+
+/** The least number of so many significant digits that is at least a value, which is not zero. */
+function roundedUp({ numerator, denominator }: Fraction, digits: number): Fraction {
+  const end = 10n ** BigInt(digits)
+  // The value is between `end / 10` and `end` with the one divided, or multiplied, by the power of ten.
+  let [divisor, factor] = [1n, 1n]
+  while (numerator >= denominator * divisor * end) divisor *= 10n
+  while (numerator * factor * 10n < denominator * end) factor *= 10n
+  const scaled = { numerator: numerator * factor, denominator: denominator * divisor }
+  return { numerator: timesRoundedUp(1n, scaled) * divisor, denominator: factor }
 }
 
 /** As `simplestBetween`, but above `low`, and at most `high`. */

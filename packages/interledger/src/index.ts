@@ -1,5 +1,13 @@
 export { type AmountTooLarge, decodeAmountTooLarge, encodeAmountTooLarge } from './amount-too-large.js'
-export { PacketNotSent, type PacketPath, type SendDependencies, type UnknownBecause } from './exchange.js'
+export {
+  type OutgoingPacket,
+  PacketNotSent,
+  type PacketPath,
+  type SealedPacket,
+  sealPacket,
+  type SendDependencies,
+  type UnknownBecause
+} from './exchange.js'
 export { type Fraction, isLess } from './fraction.js'
 export {
   decodePrepare,
@@ -47,3 +55,4 @@ export {
   type StreamReceiver
 } from './receiver.js'
 export { createSenderClock, type SenderClock } from './sender-clock.js'
+export { conditionOf, type StreamKeys, streamKeys } from './stream-keys.js'

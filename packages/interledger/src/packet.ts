@@ -23,6 +23,7 @@ const HASH_BYTES = 32
 
 /** A code of a Reject: three characters that can be seen. */
 const CODE = /^[\x20-\x7e]{3}$/
+const UNSEEN = /[^\x20-\x7e]/g
 
 /** The last instant that a packet can have as its expiry: its year has four digits. */
 const EXPIRY_MAX_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
@@ -106,18 +107,18 @@ export function encodePrepare(packet: Prepare): Buffer {
 }
 
 /**
- * Reads the answer to a Prepare.
+ * Reads the answer to a Prepare. In the code of a Reject, `?` stands for what cannot be seen.
  *
  * @throws PacketError when it is neither a Fulfill nor a Reject
  */
 export function decodeReply(bytes: Buffer): Reply {
-  const reply = read('a Fulfill or a Reject', (): Reply =>
-    bytes[0] === PACKET_TYPE.fulfill
-      ? { type: 'fulfill', ...deserializeIlpFulfill(bytes) }
-      : { type: 'reject', ...deserializeIlpReject(bytes) }
-  )
-  if (reply.type === 'reject') assertCode(reply.code)
-  return reply
+  if (bytes[0] === PACKET_TYPE.fulfill) {
+    return read('a Fulfill', () => ({ type: 'fulfill', ...deserializeIlpFulfill(bytes) }))
+  }
+  const reject = read('a Fulfill or a Reject', () => deserializeIlpReject(bytes))
+  // Codes are kept, and a text of the database cannot have every character. A receiver chooses its code, and others on the way pass it on: a
+  // Reject with any code is one.
+  return { type: 'reject', ...reject, code: reject.code.replaceAll(UNSEEN, '?') }
 }
 
 /**
@@ -147,7 +148,6 @@ function assertHash(field: string, bytes: Buffer): void {
   if (bytes.length !== HASH_BYTES) throw new PacketError(field, `must have ${HASH_BYTES} bytes`)
 }
 
-// Codes are kept, and a text of the database cannot have every character.
 function assertCode(code: string): void {
   if (!CODE.test(code)) throw new PacketError('code', 'must have three characters')
 }

@@ -1,5 +1,6 @@
 import {
   exchangePacket,
+  NOT_SENT,
   type PacketAnswer,
   sealPacket,
   type SealedPacket,
@@ -49,6 +50,7 @@ export interface PacketJournal {
   /**
    * Writes down answers, and packets that are sent once this resolves: together and durably. A rejected packet's amount is only
    * used again by packets that are written with its answer or later, so what is written never adds up to more than the terms allow.
+   * May take as long as it needs to be certain: answers that come meanwhile are kept, and packets that would leave too late are not sent.
    *
    * @throws when it is not certain that they are written, or somebody else sends this payment now. Then nothing more is sent.
    */
@@ -66,6 +68,8 @@ export interface PayOrder {
   readonly progress: PaymentProgress
   /** How long a packet may be under way: 20 s in the reference implementation. Each hop takes a second. */
   readonly packetLifetimeMs: number
+  /** From then on no packet is sent, and those under way are waited for: milliseconds since the Unix epoch. */
+  readonly untilMs: number
   /** Ends the attempt: no packet is sent any more, and those under way are waited for. */
   readonly signal: AbortSignal
 }
@@ -76,8 +80,10 @@ export type PayEnd =
   | { readonly outcome: 'complete' }
   /** The terms allow for no further packet, though something is missing: rounding took it. */
   | { readonly outcome: 'spent' }
-  /** No fulfillment for 30 s, or too many packets. What is left may be sent later. */
+  /** No fulfillment for 30 s, or too many packets, or too many in a row that are too large. What is left may be sent later. */
   | { readonly outcome: 'stalled'; readonly code: string | undefined }
+  /** Its time is over. What is left may be sent later. */
+  | { readonly outcome: 'late' }
   /** The receiver or the path does not take it, for good: `code` says why. */
   | { readonly outcome: 'rejected'; readonly code: string }
   /** The receiver takes nothing more. */
@@ -192,8 +198,11 @@ class Attempt {
     this.#hear(amounts, answer)
     switch (answer.type) {
       case 'fulfilled': {
-        this.#pace.fulfilled()
         this.#lastFulfillmentMs = this.#dependencies.clock.now()
+        this.#pace.fulfilled(
+          1 - (packet.expiresAtMs - this.#lastFulfillmentMs) / this.#order.packetLifetimeMs
+        )
+        this.#lastCode = undefined
         const deliveredValue = this.#plan.fulfilled(amounts, answer.word?.receivedValue)
         return { sequence, outcome: 'fulfilled', deliveredValue, fulfillment: answer.fulfillment }
       }
@@ -231,7 +240,8 @@ class Attempt {
     this.#lastCode = code
     const isTooLarge = code === 'F08'
     if (isTooLarge && sendValue > 1n) {
-      this.#plan.limitPackets(limitFromReject(sendValue, data).value)
+      this.#plan.tooLarge(amounts, limitFromReject(sendValue, data).value)
+      this.#pace.tooLarge()
       return
     }
     if (isTooLarge || isFinal(code)) this.#end ??= { outcome: 'rejected', code }
@@ -261,7 +271,8 @@ class Attempt {
     if (this.#plan.isComplete) return { outcome: 'complete' }
     if (this.#order.signal.aborted) return { outcome: 'stopped' }
     if (this.#plan.isSpent) return { outcome: 'spent' }
-    const isStalled = nowMs - this.#lastFulfillmentMs >= STALL_MS
+    if (nowMs >= this.#order.untilMs) return { outcome: 'late' }
+    const isStalled = this.#pace.isStuck || nowMs - this.#lastFulfillmentMs >= STALL_MS
     return isStalled || (this.#sentPackets >= PACKETS_MAX && this.#underWay === 0)
       ? { outcome: 'stalled', code: this.#lastCode }
       : undefined
@@ -289,20 +300,29 @@ class Attempt {
 
   async #send(sent: Sent, sealed: SealedPacket): Promise<void> {
     this.#underWay += 1
-    const answer = await exchangePacket(sealed, this.#keys, this.#dependencies)
+    const answer = this.#isInTime(sent)
+      ? await exchangePacket(sealed, this.#keys, this.#dependencies)
+      : NOT_SENT
     this.#underWay -= 1
     this.#answered.push({ ...sent, answer })
     this.#wake()
   }
 
-  /** Waits for an answer, the end of a pause, the time when the attempt has stalled, or the signal. */
+  /** Whether a packet may still be sent: writing it down may have taken long. It must have at least half of its time left. */
+  #isInTime({ packet }: Sent): boolean {
+    const { signal, untilMs, packetLifetimeMs } = this.#order
+    const nowMs = this.#dependencies.clock.now()
+    return !signal.aborted && nowMs < untilMs && nowMs <= packet.expiresAtMs - packetLifetimeMs / 2
+  }
+
+  /** Waits for an answer, the end of a pause, the time when the attempt has stalled or is over, or the signal. */
   #somethingHappens(): Promise<void> {
     if (this.#answered.length > 0) return Promise.resolve()
     const { clock } = this.#dependencies
     const nowMs = clock.now()
-    const stalledMs = this.#lastFulfillmentMs + STALL_MS
+    const endMs = Math.min(this.#lastFulfillmentMs + STALL_MS, this.#order.untilMs)
     const { pauseUntilMs } = this.#pace
-    const untilMs = pauseUntilMs > nowMs ? Math.min(pauseUntilMs, stalledMs) : stalledMs
+    const untilMs = pauseUntilMs > nowMs ? Math.min(pauseUntilMs, endMs) : endMs
     return new Promise((resolve) => {
       // Once the attempt is over, there is nothing to wait for but answers: every packet ends by itself.
       const cancel = this.#end === undefined ? clock.after(Math.max(0, untilMs - nowMs), resolve) : undefined

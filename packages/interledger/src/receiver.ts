@@ -34,6 +34,8 @@ export interface ArrivedPacket<From extends Arrival = Arrival> {
   readonly sequence: bigint
   /** 32 bytes. */
   readonly condition: Buffer
+  /** What it is fulfilled with once it is credited: 32 bytes whose SHA-256 is the condition. */
+  readonly fulfillment: Buffer
   /** The amount of the packet, in the units of its own asset: what is booked with whom it comes from. */
   readonly packetValue: bigint
   /** What the payment is to get, in its own units. */
@@ -73,7 +75,7 @@ export interface PaymentCredits<From extends Arrival = Arrival> {
    * Credits a packet once, and answers when that is durable. A packet that is credited already is found before anything else is
    * looked at, even if the payment is over since.
    *
-   * @throws when it is not known whether the packet was credited
+   * @throws when the packet must not be answered: it is not known whether it was credited, or whoever it comes from may send nothing
    */
   credit(packet: ArrivedPacket<From>): Promise<CreditResult>
   /** What `credit` would find of the packet and its payment, without crediting. */
@@ -136,6 +138,7 @@ export function createStreamReceiver<From extends Arrival>(
         asset,
         sequence: request.sequence,
         condition: prepare.executionCondition,
+        fulfillment: replies.fulfillment,
         packetValue: prepare.amount,
         value,
         leastValue: leastValueOf(prepare, request, value, asset, from),
@@ -189,6 +192,7 @@ function leastValueOf(
 
 interface Replies {
   readonly isFulfillable: boolean
+  readonly fulfillment: Buffer
   fulfill(value: bigint): Reply
   reject(code: string, message: string, frame?: StreamFrame): Reject
   close(): Reply
@@ -228,6 +232,7 @@ function createReplies(
   const close = (): Reply => reject('F99', 'closed', { type: 'connection-close' })
   return {
     isFulfillable: conditionOf(fulfillment).equals(prepare.executionCondition),
+    fulfillment,
     fulfill,
     reject,
     close,

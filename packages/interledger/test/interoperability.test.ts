@@ -140,6 +140,7 @@ async function wePay(
       path: probed.path,
       progress: NO_PROGRESS,
       packetLifetimeMs: 20_000,
+      untilMs: Infinity,
       signal: new AbortController().signal
     },
     { ...dependencies, journal: new MemoryJournal(terms) }

@@ -3,18 +3,26 @@ import fc from 'fast-check'
 import { randomSequence } from '@open-payments-server/testing'
 import { UINT64_MAX } from '@open-payments-server/value-types/amounts'
 import {
+  decodePrepare,
   decodeReply,
+  encodeAmountTooLarge,
   encodeReply,
   NO_PROGRESS,
   pay,
   type PayEnd,
   type PaymentProgress,
   type PayResult,
+  type Prepare,
   rateOfPacket,
   type SendTerms
 } from '../src/index.js'
 import { streamKeys } from '../src/stream-keys.js'
-import { openStreamPacket, sealStreamPacket } from '../src/stream-packet.js'
+import {
+  openStreamPacket,
+  sealStreamPacket,
+  type StreamFrame,
+  type StreamPacket
+} from '../src/stream-packet.js'
 import { MemoryJournal } from './support/memory-journal.js'
 import {
   createSimulatedPath,
@@ -36,6 +44,7 @@ interface Run {
     signal?: AbortSignal
     isRateKnown?: boolean
     packetLimitValue?: bigint
+    untilMs?: number
   }): Promise<PayResult>
   receivedValue(): bigint
 }
@@ -49,7 +58,13 @@ function runOf(terms: SendTerms, behavior: PathBehavior, maximumValue?: bigint, 
     clock,
     path,
     journal,
-    attempt: ({ progress = NO_PROGRESS, signal, isRateKnown = true, packetLimitValue } = {}) => {
+    attempt: ({
+      progress = NO_PROGRESS,
+      signal,
+      isRateKnown = true,
+      packetLimitValue,
+      untilMs = Infinity
+    } = {}) => {
       const { numerator, denominator } = behavior.rate
       const known = rateOfPacket(10n ** 12n, (10n ** 12n * numerator) / denominator)
       return clock.run(
@@ -60,6 +75,7 @@ function runOf(terms: SendTerms, behavior: PathBehavior, maximumValue?: bigint, 
             path: { rate: isRateKnown ? known : undefined, packetLimitValue },
             progress,
             packetLifetimeMs: 20_000,
+            untilMs,
             signal: signal ?? new AbortController().signal
           },
           { path, clock, random: RANDOM, journal }
@@ -179,6 +195,25 @@ describe('a payment', () => {
     checkBooks(run, result)
   })
 
+  it('that is answered no more does not tell of an earlier Reject, after which it went on', async () => {
+    let count = 0
+    const way = { rate: ONE, packetLimitValue: 1_000n, lostPercent: 0, lie: { percent: 100, reply } }
+    function reply(_prepare: Prepare, answer: Buffer): Buffer {
+      count += 1
+      if (count === 5) way.lostPercent = 100
+      const reject = {
+        type: 'reject',
+        code: 'F99',
+        triggeredBy: '',
+        message: '',
+        data: Buffer.alloc(0)
+      } as const
+      return count === 1 ? encodeReply(reject) : answer
+    }
+    const run = runOf({ sendMaxValue: 100_000_000n, deliverValue: 100_000_000n }, way)
+    expect((await run.attempt()).end).toEqual({ outcome: 'stalled', code: undefined })
+  })
+
   it('stops at a rate that is worse than the terms allow, and tells what was delivered', async () => {
     const terms = { sendMaxValue: 100_000n, deliverValue: 99_500n }
     const rateChange = { atPacket: 5, rate: { numerator: 99n, denominator: 100n } }
@@ -215,6 +250,33 @@ describe('a payment', () => {
     expect(second.end).toEqual({ outcome: 'complete' })
     expect(run.receivedValue()).toBe(10_000n)
     checkBooks(run, second)
+  })
+
+  it('ends with its time, though something is fulfilled again and again', async () => {
+    const run = runOf({ sendMaxValue: 10_000n, deliverValue: 10_000n }, { rate: ONE, packetLimitValue: 1n })
+    const { send } = run.path
+    let count = 0
+    const slow = Object.assign(run.path, {
+      send: async (bytes: Buffer, signal: AbortSignal) => {
+        await run.clock.wait(7000)
+        count += 1
+        if (count % 4 === 0) return send(bytes, signal)
+        return encodeReply({
+          type: 'reject',
+          code: 'T00',
+          triggeredBy: '',
+          message: '',
+          data: Buffer.alloc(0)
+        })
+      }
+    })
+    const startedMs = run.clock.now()
+    const result = await run.attempt({ packetLimitValue: 1n, untilMs: startedMs + 60_000 })
+    expect(result.end).toEqual({ outcome: 'late' })
+    expect(result.progress.deliveredValue).toBeGreaterThan(0n)
+    expect(slow.sent.length).toBeLessThan(10)
+    expect(run.clock.now() - startedMs).toBeLessThan(70_000)
+    checkBooks(run)
   })
 
   it('that is complete, or has nothing left to send, sends nothing', async () => {
@@ -318,6 +380,106 @@ describe('a path', () => {
     expect((await run.attempt()).end).toEqual({ outcome: 'rejected', code: 'F08' })
   })
 
+  /** How many packets it sends after the last one that was fulfilled, on a path that says from some packet on that each is too large. */
+  const countTooLarge = async (
+    sendValue: bigint,
+    from: number,
+    told: (amount: bigint) => bigint | undefined
+  ): Promise<{ readonly end: PayEnd; readonly count: number }> => {
+    const run = runOf({ sendMaxValue: sendValue, deliverValue: sendValue }, { rate: ONE, delayMaxMs: 50 })
+    const { send } = run.path
+    let count = 0
+    const path = Object.assign(run.path, {
+      send: async (bytes: Buffer, signal: AbortSignal) => {
+        count += 1
+        if (count < from) return send(bytes, signal)
+        const { amount } = decodePrepare(bytes)
+        const maximumValue = told(amount)
+        const data =
+          maximumValue === undefined
+            ? Buffer.alloc(0)
+            : encodeAmountTooLarge({ receivedValue: amount, maximumValue })
+        await run.clock.wait(20)
+        return encodeReply({ type: 'reject', code: 'F08', triggeredBy: '', message: '', data })
+      }
+    })
+    const startedMs = run.clock.now()
+    const { end } = await run.attempt({ packetLimitValue: sendValue / 500n })
+    expect(run.clock.now() - startedMs).toBeLessThan(30_000)
+    expect(path.sent).toHaveLength(from - 1)
+    return { end, count: count - path.sent.length }
+  }
+
+  it.each<[string, bigint, number, PayEnd['outcome'], number]>([
+    ['from its first packet on', 10n ** 12n, 1, 'rejected', 45],
+    ['of an amount that is halved for long', UINT64_MAX, 1, 'stalled', 50],
+    // Up to twenty were under way before, and as many when they were answered.
+    ['while twenty are under way', UINT64_MAX, 100, 'stalled', 90]
+  ])(
+    'that takes a unit less than each packet has, %s, gets few, and the attempt ends',
+    async (_how, value, from, outcome, countMax) => {
+      const { end, count } = await countTooLarge(value, from, (amount) => amount - 1n)
+      expect(end).toEqual({ outcome, code: 'F08' })
+      expect(count).toBeLessThanOrEqual(countMax)
+    }
+  )
+
+  it('that says that each packet is too large gets few, whatever it says that it takes', async () => {
+    const told = fc.array(fc.option(fc.bigInt({ min: 0n, max: 1000n }), { nil: undefined }), { minLength: 1 })
+    const value = fc.bigInt({ min: 1000n, max: UINT64_MAX })
+    await fc.assert(
+      fc.asyncProperty(told, value, fc.integer({ min: 1, max: 60 }), async (thousandths, sendValue, from) => {
+        let told = 0
+        const { count } = await countTooLarge(sendValue, from, (amount) => {
+          const part = thousandths[told++ % thousandths.length]
+          // A thousand thousandths are all but one unit.
+          return part && (amount * part - 1n) / 1000n
+        })
+        expect(count).toBeLessThan(100)
+      }),
+      { numRuns: 30 }
+    )
+  })
+
+  it('that takes one packet after the other, each for long, gets no more at once than it answers in time', async () => {
+    const terms = { sendMaxValue: 60_000n, deliverValue: 60_000n }
+    const run = runOf(terms, { rate: ONE })
+    const { send } = run.path
+    let last: Promise<unknown> = Promise.resolve()
+    Object.assign(run.path, {
+      send: (bytes: Buffer, signal: AbortSignal) => {
+        const turn = last.then(() => run.clock.wait(2_000))
+        last = turn
+        return turn.then(() => send(bytes, signal))
+      }
+    })
+    const result = await run.attempt({ packetLimitValue: 1_000n })
+    expect(result).toMatchObject({ end: { outcome: 'complete' }, unknownPackets: [] })
+    expect(run.receivedValue()).toBe(60_000n)
+  })
+
+  it('with several limits, one after the other, gets the largest packets that each allows', async () => {
+    const terms = { sendMaxValue: 100_000n, deliverValue: 100_000n }
+    const run = runOf(terms, { rate: ONE, delayMaxMs: 100 }, 100_000n)
+    const { send } = run.path
+    const limits = [9000n, 8000n, 5000n, 4999n]
+    const seen: bigint[] = []
+    const path = Object.assign(run.path, {
+      send: async (bytes: Buffer, signal: AbortSignal) => {
+        const { amount: receivedValue } = decodePrepare(bytes)
+        seen.push(receivedValue)
+        const maximumValue = limits.find((limit) => receivedValue > limit)
+        if (maximumValue === undefined) return send(bytes, signal)
+        const data = encodeAmountTooLarge({ receivedValue, maximumValue })
+        return encodeReply({ type: 'reject', code: 'F08', triggeredBy: '', message: '', data })
+      }
+    })
+    expect((await run.attempt()).end).toEqual({ outcome: 'complete' })
+    expect(seen.slice(0, 6)).toEqual([100_000n, 9000n, 8000n, 5000n, 4999n, 4999n])
+    expect(seen).toHaveLength(25)
+    expect(path.underWayMax).toBeGreaterThan(5)
+  })
+
   it('that nobody can reach costs nothing', async () => {
     const run = runOf({ sendMaxValue: 100n, deliverValue: 100n }, { rate: ONE, notSentPercent: 100 })
     const result = await run.attempt()
@@ -343,7 +505,7 @@ describe('a path', () => {
     }
   )
 
-  it.each<[string, PayEnd & { outcome: 'violated' }, (reply: Buffer) => Buffer]>([
+  it.each<[string, PayEnd & { outcome: 'violated' }, () => Buffer]>([
     [
       'a wrong fulfillment',
       { outcome: 'violated', because: 'wrong-fulfillment' },
@@ -353,23 +515,11 @@ describe('a path', () => {
       'something that is no packet',
       { outcome: 'violated', because: 'unreadable-answer' },
       () => Buffer.from('hello')
-    ],
-    [
-      'a Reject after the receiver fulfilled',
-      { outcome: 'violated', because: 'rejected-after-fulfillment' },
-      (reply) =>
-        encodeReply({
-          type: 'reject',
-          code: 'T00',
-          triggeredBy: '',
-          message: '',
-          data: decodeReply(reply).data
-        })
     ]
   ])('that answers with %s ends the payment, and the packet is unknown', async (_title, end, reply) => {
     const run = runOf(
       { sendMaxValue: 10_000n, deliverValue: 10_000n },
-      { rate: ONE, packetLimitValue: 1000n, lie: { percent: 100, reply: (_prepare, real) => reply(real) } }
+      { rate: ONE, packetLimitValue: 1000n, lie: { percent: 100, reply } }
     )
     const result = await run.attempt({ packetLimitValue: 1000n })
     expect(result.end).toEqual(end)
@@ -378,6 +528,35 @@ describe('a path', () => {
     ])
     checkBooks(run, result)
   })
+
+  it.each<[string, Partial<StreamPacket>]>([
+    ['that it fulfilled', { type: 'fulfill' }],
+    ['something about another packet', { sequence: 70_000n }]
+  ])(
+    'that rejects a packet owes nothing, though the receiver says %s in it: other packets go on',
+    async (_title, said) => {
+      let count = 0
+      const reply = ({ data }: Prepare, real: Buffer): Buffer => {
+        count += 1
+        if (count > 1) return real
+        const { encryption } = streamKeys(run.path.credentials.sharedSecret)
+        const { sequence } = openStreamPacket(data, encryption)!
+        // Taken for the receiver's word, it would end the payment, and make the rate a thousandth.
+        const frames: StreamFrame[] = [{ type: 'stream-close' }]
+        const word: StreamPacket = { type: 'reject', sequence, amount: 1n, frames, ...said }
+        const sealed = sealStreamPacket(word, encryption, RANDOM)
+        return encodeReply({ type: 'reject', code: 'T00', triggeredBy: '', message: '', data: sealed })
+      }
+      const terms = { sendMaxValue: 10_000n, deliverValue: 10_000n }
+      const run: Run = runOf(terms, { rate: ONE, lie: { percent: 100, reply } })
+      const result = await run.attempt({ packetLimitValue: 1000n })
+      expect(result.end).toEqual({ outcome: 'complete' })
+      expect(result.unknownPackets).toEqual([])
+      expect(result.progress).toMatchObject({ sentValue: 10_000n, deliveredValue: 10_000n })
+      expect(run.journal.rows.get(0)?.answer).toEqual({ sequence: 0, outcome: 'rejected', code: 'T00' })
+      expect(run.path.sent).toHaveLength(11)
+    }
+  )
 
   it('that removes the receiver’s words from a Fulfill is believed: the fulfillment is the proof', async () => {
     const run = runOf(
@@ -440,6 +619,46 @@ describe('the journal', () => {
     run.journal.crash = { atWrite: 1, when: 'before' }
     await expect(run.attempt()).rejects.toThrow('crashed before')
     expect(run.path.sent).toEqual([])
+  })
+
+  it.each<[string, number, (run: Run, stopping: AbortController) => Promise<void>]>([
+    ['for longer than half of the time of its packets', Infinity, ({ clock }) => clock.wait(10_001)],
+    ['until the attempt is over', 5_000, ({ clock }) => clock.wait(6_000)],
+    [
+      'until the attempt is stopped',
+      Infinity,
+      async (_run, stopping) => {
+        stopping.abort()
+      }
+    ]
+  ])('may write %s: answers are kept, and what it wrote is not sent', async (_how, lastsMs, wait) => {
+    const terms = { sendMaxValue: 5000n, deliverValue: 5000n }
+    const run = runOf(terms, { rate: ONE, packetLimitValue: 700n, delayMaxMs: 20 }, 5000n)
+    const stopping = new AbortController()
+    let late: readonly number[] = []
+    run.journal.hold = async (write) => {
+      if (write !== 4) return
+      const before = new Set(run.journal.rows.keys())
+      await wait(run, stopping)
+      run.journal.hold = () => {
+        late = [...run.journal.rows.keys()].filter((sequence) => !before.has(sequence))
+        run.journal.hold = () => undefined
+      }
+    }
+    const options = { untilMs: run.clock.now() + lastsMs, signal: stopping.signal, packetLimitValue: 700n }
+    const result = await run.attempt(options)
+    checkBooks(run, result)
+    expect(late.length).toBeGreaterThan(0)
+    const sent = new Set(run.path.sent.map(({ executionCondition }) => executionCondition.toString('hex')))
+    for (const sequence of late) {
+      const row = run.journal.rows.get(sequence)!
+      expect(row.answer).toMatchObject({ outcome: 'rejected', code: 'T01' })
+      expect(sent.has(row.condition.toString('hex'))).toBe(false)
+    }
+    expect(result.unknownPackets).toEqual([])
+    expect(run.journal.progress.sentValue).toBe(run.receivedValue())
+    if (result.end.outcome === 'complete') expect(run.receivedValue()).toBe(5000n)
+    else expect(result.end.outcome).toBe(lastsMs === Infinity ? 'stopped' : 'late')
   })
 
   it('is enough to go on after a crash at any write: nothing is delivered twice, nothing is sent beyond the terms', async () => {

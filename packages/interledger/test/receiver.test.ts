@@ -228,10 +228,8 @@ describe('a packet is answered, in this order:', () => {
   it('fulfilled once it is credited', async () => {
     const payment = credits.open(PAYMENT_ID, 5000n)
     const packet = packetOf({ amount: 30n, minimum: 290n, sequence: 3n })
-    expect(read(await receive(packet, TIMES_TEN))).toEqual([
-      'fulfill',
-      { type: 'fulfill', sequence: 3n, amount: 300n, frames: [] }
-    ])
+    const reply = await receive(packet, TIMES_TEN)
+    expect(read(reply)).toEqual(['fulfill', { type: 'fulfill', sequence: 3n, amount: 300n, frames: [] }])
     expect(payment.receivedValue).toBe(300n)
     expect(credits.asked).toEqual([
       {
@@ -241,6 +239,7 @@ describe('a packet is answered, in this order:', () => {
         asset: EUR,
         sequence: 3n,
         condition: packet.executionCondition,
+        fulfillment: reply.type === 'fulfill' ? reply.fulfillment : undefined,
         packetValue: 30n,
         value: 300n,
         leastValue: 291n,

@@ -1,4 +1,4 @@
-import { type RedisProcess, settled, startRedisProcess } from './redis-processes.js'
+import { type RedisProcess, type RedisTls, settled, startRedisProcess } from './redis-processes.js'
 
 const PRIMARIES = 3
 const SLOTS = 16_384
@@ -7,6 +7,8 @@ const SLOTS = 16_384
 export interface RedisClusterOptions {
   /** After how long a silent node is given up, in milliseconds; default a second. */
   readonly nodeTimeoutMs?: number
+  /** For all of them; in plain text without. */
+  readonly tls?: RedisTls
 }
 
 /** Three primaries on this machine, each with a replica. */
@@ -33,7 +35,7 @@ export interface LocalRedisCluster {
  * @throws Error when there is none
  */
 export async function startRedisCluster(options: RedisClusterOptions = {}): Promise<LocalRedisCluster> {
-  const { nodeTimeoutMs = 1_000 } = options
+  const { nodeTimeoutMs = 1_000, tls } = options
   const lines = [
     'save ""',
     'repl-diskless-sync-delay 0',
@@ -42,7 +44,7 @@ export async function startRedisCluster(options: RedisClusterOptions = {}): Prom
     'cluster-replica-validity-factor 0'
   ]
   const nodes = await Promise.all(
-    Array.from({ length: 2 * PRIMARIES }, () => startRedisProcess('server', lines))
+    Array.from({ length: 2 * PRIMARIES }, () => startRedisProcess('server', lines, { tls }))
   )
   const primaries = nodes.slice(0, PRIMARIES)
   await join(nodes, primaries)
@@ -60,10 +62,11 @@ export async function startRedisCluster(options: RedisClusterOptions = {}): Prom
   }
   const serving = async (): Promise<RedisProcess[]> =>
     (await rows()).filter(([, , flags, , , , , , slots]) => isServing(flags, slots)).map(found)
+  const scheme = tls === undefined ? 'redis' : 'rediss'
   const [host = '', ...hosts] = nodes.map(({ port }) => `127.0.0.1:${String(port)}`)
   return {
-    urls: [`redis://${host}`, ...hosts.map((other) => `redis://${other}`)],
-    url: `redis://${[host, ...hosts].join(',')}`,
+    urls: [`${scheme}://${host}`, ...hosts.map((other) => `${scheme}://${other}`)],
+    url: `${scheme}://${[host, ...hosts].join(',')}`,
     nodes,
     whole: () => serves(nodes),
     primaries: serving,

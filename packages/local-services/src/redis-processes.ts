@@ -1,8 +1,9 @@
 import { mkdtemp, writeFile } from 'node:fs/promises'
-import { connect } from 'node:net'
+import { connect as connectPlain, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { connect as connectTls } from 'node:tls'
 import { findOnPath } from './find-on-path.js'
 import { findFreePort } from './free-port.js'
 import { startGuardedProcess } from './guarded-process.js'
@@ -30,6 +31,22 @@ export interface RedisProcess {
   stop(): Promise<void>
 }
 
+/** Files of servers that are reached over TLS alone, all of them with the same certificate. */
+export interface RedisTls {
+  readonly certificate: string
+  readonly key: string
+  /** Certificates that they trust each other by. */
+  readonly authority: string
+}
+
+/** How one of them is run. */
+interface ProcessOptions {
+  readonly port?: number
+  readonly password?: string | undefined
+  /** Without it, it is reached in plain text. */
+  readonly tls?: RedisTls | undefined
+}
+
 /** Whether there is a `redis-server` on the PATH, which {@link startRedisProcess} needs. */
 export async function isRedisInstalled(): Promise<boolean> {
   return (await findOnPath('redis-server')) !== undefined
@@ -43,16 +60,16 @@ export async function isRedisInstalled(): Promise<boolean> {
 export async function startRedisProcess(
   as: 'server' | 'sentinel',
   lines: readonly string[],
-  { port: wanted, password }: { readonly port?: number; readonly password?: string | undefined } = {}
+  { port: wanted, password, tls }: ProcessOptions = {}
 ): Promise<RedisProcess> {
   const command = await findOnPath('redis-server')
   if (command === undefined) throw new Error('there is no redis-server on the PATH')
   const port = wanted ?? (await findFreePort())
   const directory = await mkdtemp(join(tmpdir(), 'local-redis-'))
   const file = join(directory, 'redis.conf')
-  const settings = [`port ${String(port)}`, 'bind 127.0.0.1', `dir ${directory}`, 'daemonize no', ...lines]
+  const settings = [...listening(port, tls), 'bind 127.0.0.1', `dir ${directory}`, 'daemonize no', ...lines]
   await writeFile(file, `${settings.join('\n')}\n`)
-  const ask = (...words: readonly string[]): Promise<string> => askRedis(port, password, words)
+  const ask = (...words: readonly string[]): Promise<string> => askRedis({ port, password, tls }, words)
   const server = await startGuardedProcess({
     command,
     arguments: [file, ...(as === 'sentinel' ? ['--sentinel'] : [])],
@@ -90,6 +107,15 @@ export async function startRedisProcess(
   }
 }
 
+function listening(port: number, tls: RedisTls | undefined): string[] {
+  if (tls === undefined) return [`port ${String(port)}`]
+  return [
+    ...['port 0', `tls-port ${String(port)}`, 'tls-replication yes', 'tls-cluster yes'],
+    ...[`tls-cert-file ${tls.certificate}`, `tls-key-file ${tls.key}`, `tls-ca-cert-file ${tls.authority}`],
+    'tls-auth-clients no'
+  ]
+}
+
 /** Waits until something holds. */
 export async function settled(what: string, holds: () => Promise<boolean>): Promise<void> {
   const untilMs = performance.now() + SETTLE_TIMEOUT_MS
@@ -100,10 +126,17 @@ export async function settled(what: string, holds: () => Promise<boolean>): Prom
 }
 
 /** Sends one command over a connection of its own, and a PING, whose answer ends that of the command. */
-function askRedis(port: number, password: string | undefined, words: readonly string[]): Promise<string> {
+function askRedis(
+  { port, password, tls }: ProcessOptions & { readonly port: number },
+  words: readonly string[]
+): Promise<string> {
   return new Promise((resolve, reject) => {
     const commands = [...(password === undefined ? [] : [`AUTH ${password}`]), words.join(' '), 'PING', '']
-    const socket = connect(port, '127.0.0.1', () => socket.write(commands.join('\r\n')))
+    const at = { host: '127.0.0.1', port }
+    const write = () => socket.write(commands.join('\r\n'))
+    // It was started here, and tests may give it a certificate that nobody should accept.
+    const socket: Socket =
+      tls === undefined ? connectPlain(at, write) : connectTls({ ...at, rejectUnauthorized: false }, write)
     let answer = ''
     socket.setTimeout(ANSWER_TIMEOUT_MS, () => socket.destroy(new Error('no answer')))
     socket.on('data', (data) => {

@@ -1,4 +1,4 @@
-import { type RedisProcess, settled, startRedisProcess } from './redis-processes.js'
+import { type RedisProcess, type RedisTls, settled, startRedisProcess } from './redis-processes.js'
 
 const REPLICAS = 2
 const SENTINELS = 3
@@ -13,6 +13,8 @@ export interface RedisSentinelsOptions {
   readonly password?: string
   /** Password of the sentinels. */
   readonly sentinelPassword?: string
+  /** For all of them; in plain text without. */
+  readonly tls?: RedisTls
 }
 
 /** A primary, two replicas and three sentinels on this machine. */
@@ -41,19 +43,19 @@ export interface RedisSentinels {
  * @throws Error when there is none
  */
 export async function startRedisSentinels(options: RedisSentinelsOptions = {}): Promise<RedisSentinels> {
-  const { downAfterMs = 1_000, password, sentinelPassword } = options
+  const { downAfterMs = 1_000, password, sentinelPassword, tls } = options
   const of = (lines: readonly string[]): string[] => [
     'save ""',
     'repl-diskless-sync-delay 0',
     ...(password === undefined ? [] : [`requirepass ${password}`, `masterauth ${password}`]),
     ...lines
   ]
-  const first = await startRedisProcess('server', of([]), { password })
+  const first = await startRedisProcess('server', of([]), { password, tls })
   const follow = [`replicaof 127.0.0.1 ${String(first.port)}`]
   const servers = [
     first,
     ...(await Promise.all(
-      Array.from({ length: REPLICAS }, () => startRedisProcess('server', of(follow), { password }))
+      Array.from({ length: REPLICAS }, () => startRedisProcess('server', of(follow), { password, tls }))
     ))
   ]
   const watching = [
@@ -68,12 +70,12 @@ export async function startRedisSentinels(options: RedisSentinelsOptions = {}): 
   ]
   const sentinels = await Promise.all(
     Array.from({ length: SENTINELS }, () =>
-      startRedisProcess('sentinel', watching, { password: sentinelPassword })
+      startRedisProcess('sentinel', watching, { password: sentinelPassword, tls })
     )
   )
   const seen = looking(servers, sentinels)
   await seen.whole()
-  const start = `redis://${password === undefined ? '' : `:${password}@`}`
+  const start = `${tls === undefined ? 'redis' : 'rediss'}://${password === undefined ? '' : `:${password}@`}`
   const [host = '', ...hosts] = sentinels.map(({ port }) => `127.0.0.1:${String(port)}`)
   return {
     urls: [`${start}${host}`, ...hosts.map((other) => `${start}${other}`)],

@@ -49,6 +49,11 @@ export class ActionClient {
     for (const client of Object.values(this.#clients)) client.close()
   }
 
+  /** Who a service takes this command line for, and what they may do. */
+  getOperator(service: EventfulService): Promise<operators.GetOperatorResponse> {
+    return this.#call(service, 'getOperator', {})
+  }
+
   /** Lists acts in both services, newest first. */
   listActions(filter: ActFilter, limit: number): Promise<Listed<RecordedAct>> {
     return ofBoth(

@@ -64,6 +64,7 @@ async function start(actions: operators.OperatorAction[], hasProposal: boolean):
       {
         definition: operators.OperatorActionServiceService,
         implementation: {
+          getOperator: unary(() => Promise.resolve({ operator: OLGA, roles: ['viewer'] })),
           listOperatorActions: unary((request: operators.ListOperatorActionsRequest) => {
             asked.push(request)
             return Promise.resolve({ actions, nextPageToken: '' })
@@ -115,7 +116,8 @@ async function cli(...words: string[]): Promise<{ status: number; out: string; e
       error += text
     },
     colors: false,
-    awaitInterruption: () => new AbortController().signal
+    awaitInterruption: () => new AbortController().signal,
+    openPage: () => undefined
   })
   return { status: exit, out, error }
 }

@@ -58,9 +58,10 @@ export function parseInstant(text: string): Date {
 }
 
 /** Reads a whole number of the smallest unit of an asset. */
-export function parseValue(text: string): string {
-  if (!/^(?:0|[1-9]\d{0,19})$/.test(text)) throw new InvalidArgumentError('Expected a whole number.')
-  return text
+export function parseValue(text: string): bigint {
+  if (!/^(?:0|[1-9]\d{0,37})$/.test(text))
+    throw new InvalidArgumentError("Expected a whole number of the asset's smallest unit.")
+  return BigInt(text)
 }
 
 /** Reads an absolute http or https URL. */

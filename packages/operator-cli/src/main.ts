@@ -1,8 +1,13 @@
 #!/usr/bin/env node
+import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import pc from 'picocolors'
+import { openPage } from './open-page.js'
 import { writerTo } from './output.js'
 import { runCli } from './run-cli.js'
+
+/** Where the quick start keeps its data. */
+const STACK_DIRECTORY = fileURLToPath(new URL('../../../.local', import.meta.url))
 
 /** Tells a command that goes on until it is interrupted; any other is ended at once. */
 let interruption: AbortController | undefined
@@ -22,12 +27,13 @@ for (const [signal, number] of [
 process.exitCode = await runCli(process.argv.slice(2), {
   name: process.env.npm_lifecycle_event === 'cli' ? 'npm run cli --' : 'operator',
   environment: process.env,
-  stackFile: fileURLToPath(new URL('../../../.local/stack.json', import.meta.url)),
+  stackFile: join(resolve(process.env.STACK_DIRECTORY ?? STACK_DIRECTORY), 'stack.json'),
   stdout: writerTo(process.stdout),
   stderr: writerTo(process.stderr),
   colors: pc.isColorSupported,
   awaitInterruption: () => {
     interruption = new AbortController()
     return interruption.signal
-  }
+  },
+  openPage
 })

@@ -110,7 +110,7 @@ export interface PaymentFilter {
   readonly client?: string | undefined
   readonly state?: string | undefined
   /** Exactly this debit or incoming amount, in the smallest unit. */
-  readonly value?: string | undefined
+  readonly value?: bigint | undefined
   /** Created from then on. */
   readonly fromTime?: Date | undefined
   /** Created before then. */
@@ -366,6 +366,7 @@ export class OperatorClient {
     const { PAYMENT_KIND_INCOMING, PAYMENT_KIND_OUTGOING } = wallet.PaymentKind
     const query = wallet.ListPaymentsRequest.fromPartial({
       ...filter,
+      value: filter.value?.toString(),
       kind: kind === 'incoming' ? PAYMENT_KIND_INCOMING : PAYMENT_KIND_OUTGOING
     })
     return listPages(limit, async (page) => {

@@ -83,7 +83,7 @@ export class Printer {
     this.#output.stdout(content)
   }
 
-  /** Prints a list: JSON, or a table. `more` says that the list was cut off at its limit. */
+  /** Prints a list, or a page of it: one array in JSON, or a table. `more` says that the list was cut off at its limit. */
   list<Item>(
     items: readonly Item[],
     options: {
@@ -92,13 +92,9 @@ export class Printer {
       more?: boolean
       columns: readonly Column<Item>[]
       json: (item: Item) => unknown
-      /** Whether the JSON is a document for each item, one a line; otherwise it is one array. */
-      jsonLines?: boolean
     }
   ): void {
-    if (this.#json && options.jsonLines === true) {
-      for (const item of items) this.#output.stdout(`${JSON.stringify(options.json(item), writeBigint)}\n`)
-    } else if (this.#json) {
+    if (this.#json) {
       this.#output.stdout(toJson(items.map(options.json)))
     } else if (items.length === 0) {
       this.#output.stdout(`No ${options.name}.\n`)
@@ -115,9 +111,9 @@ export class Printer {
     this.#output.stderr(`${printable(sentence)}\n`)
   }
 
-  /** Prints one item of a list that may have no end: a line of JSON, or a line for people. */
+  /** Prints one item of what has no end: a line of JSON, or a line for people. */
   line(value: unknown, sentence: string): void {
-    this.#output.stdout(this.#json ? `${JSON.stringify(value)}\n` : `${printable(sentence)}\n`)
+    this.#output.stdout(`${printable(this.#json ? JSON.stringify(value) : sentence)}\n`)
   }
 
   #lines(facts: readonly Fact[]): void {
@@ -159,15 +155,19 @@ export function instantText(instant: Date | undefined): string {
   return instant?.toISOString() ?? '-'
 }
 
-/** Names and reasons come from others: control characters in them must not reach the terminal. */
-function printable(text: string): string {
+/**
+ * A text for a terminal. Names and reasons come from others: control characters in them must not reach it. In JSON text they are only
+ * in strings, so it stays JSON, with the same content.
+ */
+export function printable(text: string): string {
   return text.replace(/(?!\n)[\p{Cc}\p{Bidi_Control}]/gu, (character) => {
     return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
   })
 }
 
-function toJson(value: unknown): string {
-  return `${JSON.stringify(value, writeBigint, 2)}\n`
+/** What JSON prints of a value: lines that end with a line break. */
+export function toJson(value: unknown): string {
+  return `${printable(JSON.stringify(value, writeBigint, 2))}\n`
 }
 
 /** Whole numbers of arbitrary size are text. */

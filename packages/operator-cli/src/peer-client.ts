@@ -110,6 +110,8 @@ export interface Settlement {
   readonly reference: string
   /** The same key with the same content has effect only once. */
   readonly key: string
+  /** Whether it is another one, where a settlement in this direction has the reference already. */
+  readonly isAnother: boolean
 }
 
 /** A packet to a peer of which it is not known whether it arrived. */
@@ -122,6 +124,8 @@ export interface UnknownPacket {
   readonly payment: string
   readonly sentAt: Date
   readonly expiresAt: Date
+  /** Whether it stands for whatever was sent before the database lost commits: itself, or others in its place. */
+  readonly standsForLost: boolean
 }
 
 /** Operates the peers of the resource server. Every method throws as those of `OperatorClient`. */
@@ -193,13 +197,19 @@ export class PeerClient {
   }
 
   /** Records a settlement. Idempotent by key. */
-  async settle(name: string, { direction, value, reference, key }: Settlement): Promise<OperatorPeer> {
-    const request = { name, direction: DIRECTIONS[direction], value: value.toString(), reference, key }
+  async settle(
+    name: string,
+    { direction, value, reference, key, isAnother }: Settlement
+  ): Promise<OperatorPeer> {
+    const request = {
+      ...{ name, direction: DIRECTIONS[direction], value: value.toString(), reference, key },
+      anotherWithReference: isAnother
+    }
     return peerOf(await this.#call('settlePeer', request, REPEATABLE))
   }
 
   /**
-   * Reads the whole statement of a day that is over.
+   * Reads the whole statement of a day, or what there is of it until now.
    *
    * @param date day in UTC, such as `2026-11-24`
    */
@@ -211,6 +221,7 @@ export class PeerClient {
       asset: assetOf(peer.asset),
       ilpAddress: textOf(peer.ilpAddress),
       date: read.date,
+      isComplete: !read.incomplete,
       opening: {
         receivable: readSignedTotal(read.openingReceivableValue),
         payable: readSignedTotal(read.openingPayableValue)
@@ -219,21 +230,24 @@ export class PeerClient {
         receivable: readSignedTotal(read.closingReceivableValue),
         payable: readSignedTotal(read.closingPayableValue)
       },
-      entries: await this.entries(name, date)
+      entries: (await this.entries(name, date)).entries
     }
   }
 
   /**
-   * Reads all entries of a day that is over, in the order of booking.
+   * Reads all entries of a day, or what there is of them until now, in the order of booking.
    *
    * @param date day in UTC, such as `2026-11-24`
    */
-  async entries(name: string, date: string): Promise<readonly PeerStatementEntry[]> {
+  async entries(name: string, date: string): Promise<Pick<PeerStatement, 'entries' | 'isComplete'>> {
+    let isComplete = true
     const { items } = await listPages(Infinity, async (page) => {
       const read = await this.#call('listPeerEntries', { name, date, ...page }, REPEATABLE)
+      // A day may end between two pages.
+      isComplete &&= !read.incomplete
       return { items: read.entries.map(entryOf), nextPageToken: read.nextPageToken }
     })
-    return items
+    return { entries: items, isComplete }
   }
 
   /** Lists packets to a peer of which it is not known whether they arrived, the oldest first. */
@@ -244,9 +258,31 @@ export class PeerClient {
     })
   }
 
-  /** Decides whether such a packet arrived. */
-  async decidePacket(name: string, condition: string, arrived: boolean): Promise<void> {
-    await this.#call('decidePacket', { name, condition, arrived }, ONCE)
+  /** Counts such packets to all peers, up to 1000. */
+  async countUnknownPackets(): Promise<number> {
+    return (await this.#call('countUnknownPackets', {}, REPEATABLE)).count
+  }
+
+  /**
+   * Decides whether such a packet arrived.
+   *
+   * @param decision.arrivedValue how much of one that stands for what was lost, in the smallest unit of the peer's asset; undefined for all of it
+   * @param decision.fulfillment the proof that it arrived, in base64url; undefined without one
+   */
+  async decidePacket(
+    name: string,
+    condition: string,
+    {
+      arrivedValue,
+      ...decision
+    }: {
+      readonly arrived: boolean
+      readonly arrivedValue: bigint | undefined
+      readonly fulfillment: string | undefined
+    }
+  ): Promise<void> {
+    const value = arrivedValue?.toString() ?? ''
+    await this.#call('decidePacket', { name, condition, ...decision, arrivedValue: value }, ONCE)
   }
 
   #call<Name extends UnaryMethodName<wallet.PeerServiceClient>>(
@@ -302,7 +338,8 @@ function entryOf(entry: wallet.PeerEntry): PeerStatementEntry {
     identifier: entry.identifier,
     value: parseAmountValue(entry.value),
     bookedAt: present(entry.bookingTime, 'booking_time'),
-    payment: textOf(entry.payment)
+    payment: textOf(entry.payment),
+    fulfillment: entry.fulfillment
   }
 }
 
@@ -312,7 +349,8 @@ function unknownPacketOf(packet: wallet.UnknownPacket): UnknownPacket {
     value: parseAmountValue(packet.value),
     payment: packet.payment,
     sentAt: present(packet.sendTime, 'send_time'),
-    expiresAt: present(packet.expireTime, 'expire_time')
+    expiresAt: present(packet.expireTime, 'expire_time'),
+    standsForLost: packet.standsForLost
   }
 }
 

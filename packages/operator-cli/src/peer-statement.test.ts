@@ -14,12 +14,15 @@ import {
 
 const CONDITION = 'uU0nuZNNPgilLlLX2n2r-sSE7-N6U4DukIj3rOLvzek'
 
+const FULFILLMENT = '-jdRWgnXCtq0NOpcBDWYAHJyCIsuCxpTBiDKlbbQYcQ'
+
 const PACKET: PeerStatementEntry = {
   kind: 'received',
   identifier: CONDITION,
   value: 18_446_744_073_709_551_615n,
   bookedAt: new Date('2026-11-24T23:59:59.999Z'),
-  payment: 'https://wallet.example/incoming-payments/1'
+  payment: 'https://wallet.example/incoming-payments/1',
+  fulfillment: FULFILLMENT
 }
 
 const STATEMENT: PeerStatement = {
@@ -27,9 +30,10 @@ const STATEMENT: PeerStatement = {
   asset: { code: 'USD', scale: 2 },
   ilpAddress: 'g.bank-b',
   date: '2026-11-24',
+  isComplete: true,
   opening: { receivable: -50n, payable: 0n },
   closing: { receivable: 99_999_999_999_999_999_999n, payable: -7n },
-  entries: [PACKET, { ...PACKET, kind: 'sent', value: 0n, payment: undefined }]
+  entries: [PACKET, { ...PACKET, kind: 'sent', value: 0n, payment: undefined, fulfillment: undefined }]
 }
 
 const FORMS = [
@@ -52,7 +56,8 @@ describe.each(FORMS)('a statement in %s', (_form, write) => {
   it.each([
     ['with packets and large values', STATEMENT],
     ['without entries', { ...STATEMENT, entries: [] }],
-    ['without an ILP address', { ...STATEMENT, ilpAddress: undefined }]
+    ['without an ILP address', { ...STATEMENT, ilpAddress: undefined }],
+    ['of a day that is not over', { ...STATEMENT, isComplete: false }]
   ])('%s is read as it was written', (_what, statement) => {
     expect(readPeerStatement(write(statement), 'file')).toEqual(statement)
   })
@@ -86,6 +91,7 @@ describe('the JSON form', () => {
       asset: { code: 'USD', scale: 2 },
       ilpAddress: 'g.bank-b',
       date: '2026-11-24',
+      complete: true,
       opening: { receivable: '-50', payable: '0' },
       closing: { receivable: '99999999999999999999', payable: '-7' },
       entries: [
@@ -94,7 +100,8 @@ describe('the JSON form', () => {
           identifier: CONDITION,
           value: '18446744073709551615',
           bookedAt: '2026-11-24T23:59:59.999Z',
-          payment: 'https://wallet.example/incoming-payments/1'
+          payment: 'https://wallet.example/incoming-payments/1',
+          fulfillment: FULFILLMENT
         }
       ]
     })
@@ -103,6 +110,12 @@ describe('the JSON form', () => {
   it('may have more fields, those of a later version', () => {
     const text = JSON.stringify({ ...(peerStatementJson(STATEMENT) as object), later: true })
     expect(readPeerStatement(text, 'file')).toEqual(STATEMENT)
+  })
+
+  it('may be that of an earlier version, which told of days that were over only', () => {
+    const { complete, ...earlier } = peerStatementJson(STATEMENT) as { readonly complete: boolean }
+    expect(complete).toBe(true)
+    expect(readPeerStatement(JSON.stringify(earlier), 'file')).toEqual(STATEMENT)
   })
 
   const valid = JSON.stringify(peerStatementJson(STATEMENT), null, 2)
@@ -133,16 +146,27 @@ describe('the CSV form', () => {
   it('is this one', () => {
     expect(peerStatementCsv({ ...STATEMENT, entries: [{ ...PACKET, payment: undefined }] })).toBe(
       [
-        'peer,assetCode,assetScale,ilpAddress,date,kind,identifier,value,bookedAt,payment,receivable,payable',
-        'bank-b,USD,2,g.bank-b,2026-11-24,opening,,,,,-50,0',
-        `bank-b,USD,2,g.bank-b,2026-11-24,received,${CONDITION},18446744073709551615,2026-11-24T23:59:59.999Z,,,`,
-        'bank-b,USD,2,g.bank-b,2026-11-24,closing,,,,,99999999999999999999,-7',
+        'peer,assetCode,assetScale,ilpAddress,date,kind,identifier,value,bookedAt,payment,receivable,payable,complete,fulfillment',
+        'bank-b,USD,2,g.bank-b,2026-11-24,opening,,,,,-50,0,true,',
+        `bank-b,USD,2,g.bank-b,2026-11-24,received,${CONDITION},18446744073709551615,2026-11-24T23:59:59.999Z,,,,true,${FULFILLMENT}`,
+        'bank-b,USD,2,g.bank-b,2026-11-24,closing,,,,,99999999999999999999,-7,true,',
         ''
       ].join('\r\n')
     )
   })
 
   const valid = peerStatementCsv(settled('two\nlines'))
+
+  it('may be that of an earlier version, or say in capitals whether the day was over', () => {
+    const unproven = { ...STATEMENT, entries: [{ ...PACKET, fulfillment: undefined }] }
+    const before = peerStatementCsv(unproven).replaceAll(/,(fulfillment)?\r/g, '\r')
+    expect(readPeerStatement(before, 'file')).toEqual(unproven)
+    const early = before.replaceAll(/,(complete|true)\r/g, '\r')
+    expect(early).not.toContain('true')
+    expect(readPeerStatement(early, 'file')).toEqual(unproven)
+    const capitals = peerStatementCsv({ ...STATEMENT, isComplete: false }).replaceAll('false', 'FALSE')
+    expect(readPeerStatement(capitals, 'file')).toEqual({ ...STATEMENT, isComplete: false })
+  })
 
   it('may be what a spreadsheet makes of it: other line ends, all quoted, columns moved or added', () => {
     const lines = peerStatementCsv(STATEMENT).trimEnd().split('\r\n')
@@ -167,14 +191,19 @@ describe('the CSV form', () => {
       'is wrong in line 3: value: must be a whole number'
     ],
     ['has a wrong kind', valid.replace('settlement_sent', 'lost'), 'is wrong in line 5: kind: '],
-    ['has a field too many', valid.replace(/,-7/, ',-7,'), 'is wrong in line 7: it has 13 fields'],
+    ['has a field too many', valid.replace(/,-7/, ',-7,'), 'is wrong in line 7: it has 15 fields'],
     ['has a wrong total', valid.replace(/,-7/, ',-07'), 'is wrong in line 7: payable: '],
     [
       'has two days',
       valid.replace('2026-11-24,closing', '2026-11-25,closing'),
       'line 7: date is another one'
     ],
-    ['has a wrong scale', valid.replaceAll(',2,', ',256,'), 'is wrong in line 2: assetScale: ']
+    ['has a wrong scale', valid.replaceAll(',2,', ',256,'), 'is wrong in line 2: assetScale: '],
+    [
+      'is neither of a whole day nor of a part',
+      valid.replaceAll('true', 'x'),
+      'is wrong in line 2: complete: '
+    ]
   ])('that %s is refused', (_what, text, problem) => {
     expect(refusal(text, 'theirs.csv')).toContain(problem)
   })

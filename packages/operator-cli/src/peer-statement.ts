@@ -23,6 +23,8 @@ export interface PeerStatementEntry {
   readonly bookedAt: Date
   /** Of a packet: URL of the payment that it was for, where that is known. */
   readonly payment: string | undefined
+  /** Of a packet that was received: what it was fulfilled with, in base64url, where that is kept. It proves to its sender that it arrived. */
+  readonly fulfillment?: string | undefined
 }
 
 /** What was owed at a time, in the smallest unit of the statement's asset. Below 0 where it was paid in advance. */
@@ -42,9 +44,11 @@ export interface PeerStatement {
   readonly ilpAddress: string | undefined
   /** Day in UTC, such as `2026-11-24`. */
   readonly date: string
+  /** Whether the day was over when the statement was made. */
+  readonly isComplete: boolean
   /** When the day began. */
   readonly opening: PeerBalance
-  /** When it ended. */
+  /** When it ended, or when the statement was made if that was before. */
   readonly closing: PeerBalance
   /** In the order of booking. */
   readonly entries: readonly PeerStatementEntry[]
@@ -63,13 +67,18 @@ const COLUMNS = [
   'bookedAt',
   'payment',
   'receivable',
-  'payable'
+  'payable',
+  'complete',
+  'fulfillment'
 ] as const
+
+/** The columns that a statement of an earlier version does not have. */
+const NEW_COLUMNS: readonly string[] = ['complete', 'fulfillment'] satisfies Column[]
 
 type Column = (typeof COLUMNS)[number]
 
 /** The columns that are the same in every row of a statement. */
-const COMMON_COLUMNS = ['peer', 'assetCode', 'assetScale', 'ilpAddress', 'date'] as const
+const COMMON_COLUMNS = ['peer', 'assetCode', 'assetScale', 'ilpAddress', 'date', 'complete'] as const
 
 const valueSchema = z
   .string()
@@ -79,26 +88,27 @@ const totalSchema = z
   .string()
   .regex(/^(?:0|-?[1-9]\d{0,37})$/, 'must be a whole number, as a text')
   .transform(BigInt)
+const textOrNone = z
+  .string()
+  .nullish()
+  .transform((text) => text ?? undefined)
 const entrySchema = z.object({
   kind: z.enum(PEER_ENTRY_KINDS),
   identifier: z.string().min(1),
   value: valueSchema,
   bookedAt: z.iso.datetime({ offset: true }).transform((text) => new Date(text)),
-  payment: z
-    .string()
-    .nullish()
-    .transform((text) => text ?? undefined)
+  payment: textOrNone,
+  fulfillment: textOrNone
 })
 const balanceSchema = z.object({ receivable: totalSchema, payable: totalSchema })
 const assetCodeSchema = z.string().min(1).max(ASSET_CODE_LENGTH_MAX)
 const statementSchema = z.object({
   peer: z.string(),
   asset: z.object({ code: assetCodeSchema, scale: z.int().min(0).max(ASSET_SCALE_MAX) }),
-  ilpAddress: z
-    .string()
-    .nullish()
-    .transform((text) => text ?? undefined),
+  ilpAddress: textOrNone,
   date: z.iso.date(),
+  // Before it was told, there were statements of days that were over only.
+  complete: z.boolean().default(true),
   opening: balanceSchema,
   closing: balanceSchema,
   entries: z.array(entrySchema)
@@ -113,29 +123,38 @@ const commonRowSchema = z.object({
     .transform(Number)
     .pipe(z.int().max(ASSET_SCALE_MAX)),
   ilpAddress: emptyAsNone,
-  date: z.iso.date()
+  date: z.iso.date(),
+  // Spreadsheets write it in capitals.
+  complete: z
+    .string()
+    .toLowerCase()
+    .pipe(z.enum(['true', 'false']))
+    .default('true')
+    .transform((text) => text === 'true')
 })
-const entryRowSchema = entrySchema.extend({ payment: emptyAsNone })
+const entryRowSchema = entrySchema.extend({ payment: emptyAsNone, fulfillment: emptyAsNone.optional() })
 
 /**
  * The JSON form of a statement: values are decimal strings, times are ISO 8601 in UTC, and what is not known is left out.
  * {@link readPeerStatement} reads it.
  */
 export function peerStatementJson(statement: PeerStatement): unknown {
-  const { peer, asset, ilpAddress, date, opening, closing, entries } = statement
+  const { peer, asset, ilpAddress, date, isComplete, opening, closing, entries } = statement
   return {
     peer,
     asset: { code: asset.code, scale: asset.scale },
     ...(ilpAddress === undefined ? {} : { ilpAddress }),
     date,
+    complete: isComplete,
     opening: balanceJson(opening),
     closing: balanceJson(closing),
-    entries: entries.map(({ kind, identifier, value, bookedAt, payment }) => ({
+    entries: entries.map(({ kind, identifier, value, bookedAt, payment, fulfillment }) => ({
       kind,
       identifier,
       value: value.toString(),
       bookedAt: bookedAt.toISOString(),
-      ...(payment === undefined ? {} : { payment })
+      ...(payment === undefined ? {} : { payment }),
+      ...(fulfillment === undefined ? {} : { fulfillment })
     }))
   }
 }
@@ -146,7 +165,7 @@ function balanceJson({ receivable, payable }: PeerBalance): unknown {
 
 /**
  * The CSV form of a statement (RFC 4180): a row of names, a row of the kind `opening` with what was owed, a row for each entry, and
- * a row of the kind `closing`. Every row names the peer, the asset and the day. {@link readPeerStatement} reads it.
+ * a row of the kind `closing`. Every row names the peer, the asset and the day, and whether that was over. {@link readPeerStatement} reads it.
  */
 export function peerStatementCsv(statement: PeerStatement): string {
   const { asset, opening, closing, entries } = statement
@@ -155,7 +174,8 @@ export function peerStatementCsv(statement: PeerStatement): string {
     assetCode: asset.code,
     assetScale: String(asset.scale),
     ilpAddress: statement.ilpAddress ?? '',
-    date: statement.date
+    date: statement.date,
+    complete: String(statement.isComplete)
   }
   const balanceRow = (kind: string, { receivable, payable }: PeerBalance): Cells => ({
     ...common,
@@ -169,7 +189,8 @@ export function peerStatementCsv(statement: PeerStatement): string {
     identifier: entry.identifier,
     value: entry.value.toString(),
     bookedAt: entry.bookedAt.toISOString(),
-    payment: entry.payment ?? ''
+    payment: entry.payment ?? '',
+    fulfillment: entry.fulfillment ?? ''
   }))
   const rows = [balanceRow('opening', opening), ...entryRows, balanceRow('closing', closing)]
   return formatCsv([COLUMNS, ...rows.map((row) => COLUMNS.map((column) => row[column] ?? ''))])
@@ -217,9 +238,10 @@ function readJson(text: string, file: string): PeerStatement {
   } catch (error) {
     throw malformed(file, `is not JSON${positionIn(text, error)}`)
   }
-  return check(statementSchema, document, (problem, path) =>
+  const { complete, ...statement } = check(statementSchema, document, (problem, path) =>
     malformed(file, `has a wrong ${fieldName(path)}: ${problem}`)
   )
+  return { ...statement, isComplete: complete }
 }
 
 /** The message of the error quotes the text, which must not reach the terminal as it is: only its position is told. */
@@ -256,6 +278,7 @@ function readCsv(text: string, file: string): PeerStatement {
     asset: { code: common.assetCode, scale: common.assetScale },
     ilpAddress: common.ilpAddress,
     date: common.date,
+    isComplete: common.complete,
     opening: checkRow(balanceSchema, first, file),
     closing: checkRow(balanceSchema, last, file),
     entries: rows.slice(1, -1).map((row) => checkRow(entryRowSchema, row, file))
@@ -264,7 +287,9 @@ function readCsv(text: string, file: string): PeerStatement {
 
 function readRows(text: string, file: string): readonly Row[] {
   const [names, ...records] = recordsOf(text, file)
-  const missing = COLUMNS.find((column) => names?.fields.includes(column) !== true)
+  const missing = COLUMNS.find(
+    (column) => names?.fields.includes(column) !== true && !NEW_COLUMNS.includes(column)
+  )
   if (names === undefined || missing !== undefined)
     throw malformed(file, `is no statement: it has no column ${missing ?? ''}`)
   const places = COLUMNS.map((column) => [column, names.fields.indexOf(column)] as const)

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import type { PeerEntryKind, PeerStatementEntry } from './peer-statement.js'
-import { type DayEntries, reconcile, type ReconciledEntries } from './reconcile.js'
+import { reconcile, type ReconciledStatements } from './reconcile.js'
+import type { DayBook } from './reconcile-balances.js'
 
 const [BEFORE, DAY, AFTER] = ['2026-11-23', '2026-11-24', '2026-11-25'] as const
 
@@ -13,16 +14,26 @@ function entry(
   return { kind, identifier, value, bookedAt: new Date(time), payment: undefined }
 }
 
-function on(date: string, ...entries: PeerStatementEntry[]): DayEntries[] {
-  return [{ date, entries }]
+const ZERO = { receivable: 0n, payable: 0n }
+
+/** A day that began and ended with nothing owed. */
+function on(date: string, ...entries: PeerStatementEntry[]): DayBook[] {
+  return [{ date, isComplete: true, opening: ZERO, closing: ZERO, entries }]
 }
 
-function compare(compared: Partial<ReconciledEntries>) {
-  return reconcile({ ours: [], oursNearby: [], theirs: [], ...compared })
+/** What entries are compared as: balances are compared elsewhere. */
+function compare(compared: Partial<ReconciledStatements>) {
+  const { matchedCount, differences, notes } = reconcile({
+    ours: [],
+    oursNearby: [],
+    theirs: [],
+    ...compared
+  })
+  return { matchedCount, differences, notes }
 }
 
 /** What the differences say, in short. */
-function differencesOf(compared: Partial<ReconciledEntries>) {
+function differencesOf(compared: Partial<ReconciledStatements>) {
   return compare(compared).differences.map(({ kind, entryKind, identifier, ours, theirs }) => [
     kind,
     entryKind,
@@ -147,7 +158,11 @@ describe('the days', () => {
         ...on(BEFORE, entry('received', 'a', 5n, `${BEFORE}T23:59:59.990Z`)),
         ...on(AFTER, entry('settlement_received', 'INV 7', 6n, `${AFTER}T00:00:00Z`))
       ],
-      theirs: on(DAY, entry('sent', 'a', 5n), entry('settlement_sent', 'INV 7', 6n))
+      theirs: on(
+        DAY,
+        entry('sent', 'a', 5n, `${DAY}T00:04:59Z`),
+        entry('settlement_sent', 'INV 7', 6n, `${DAY}T23:55:00Z`)
+      )
     }
     expect(compare(compared)).toEqual({
       matchedCount: 2,
@@ -158,6 +173,32 @@ describe('the days', () => {
       ]
     })
   })
+
+  it.each([
+    ['of theirs', `${BEFORE}T23:59:59.990Z`, `${DAY}T00:05:01Z`],
+    ['of ours', `${BEFORE}T23:54:59Z`, `${DAY}T00:00:00Z`]
+  ])(
+    'differ by no more than minutes where their statement of the other day is not there: %s',
+    (_whose, ours, theirs) => {
+      const nearby = entry('received', 'a', 5n, ours)
+      const listed = on(DAY, entry('sent', 'a', 5n, theirs))
+      expect(compare({ ours: on(DAY), oursNearby: on(BEFORE, nearby), theirs: listed })).toMatchObject({
+        matchedCount: 0,
+        differences: [{ kind: 'packet_only_theirs' }],
+        notes: []
+      })
+      // If it is there, and does not have it, they booked it late.
+      const both = { ours: [...on(BEFORE, nearby), ...on(DAY)], theirs: [...on(BEFORE), ...listed] }
+      expect(compare(both)).toMatchObject({ matchedCount: 1, differences: [], notes: [{}] })
+      // If it has it, they booked it twice.
+      const twice = { ...both, theirs: [...on(BEFORE, entry('sent', 'a', 5n, ours)), ...listed] }
+      expect(compare(twice)).toMatchObject({
+        matchedCount: 1,
+        differences: [{ kind: 'packet_only_theirs' }],
+        notes: []
+      })
+    }
+  )
 
   it('around are not missed in the statements of the others', () => {
     const compared = { ours: on(DAY), oursNearby: on(BEFORE, entry('received', 'a', 5n)), theirs: on(DAY) }
@@ -174,8 +215,8 @@ describe('the days', () => {
 
   it('are noted together with another value', () => {
     const compared = {
-      oursNearby: on(BEFORE, entry('received', 'a', 5n)),
-      theirs: on(DAY, entry('sent', 'a', 6n))
+      oursNearby: on(BEFORE, entry('received', 'a', 5n, `${BEFORE}T23:59:00Z`)),
+      theirs: on(DAY, entry('sent', 'a', 6n, `${DAY}T00:01:00Z`))
     }
     expect(differencesOf(compared)).toEqual([['value_differs', 'received', 'a', 5n, 6n]])
     expect(compare(compared).notes).toMatchObject([{ oursDate: BEFORE, theirsDate: DAY }])
@@ -188,5 +229,39 @@ describe('the days', () => {
       theirs: on(DAY, entry('settlement_sent', 'daily', 5n))
     }
     expect(compare(compared)).toEqual({ matchedCount: 1, differences: [], notes: [] })
+  })
+})
+
+describe('a reference', () => {
+  it('that one side booked several settlements with is named, also where both did', () => {
+    const ours = entry('settlement_received', 'SEPA 4711', 5n)
+    const theirs = entry('settlement_sent', 'SEPA 4711', 5n)
+    const repeatedOf = (compared: Partial<ReconciledStatements>) =>
+      reconcile({ ours: [], oursNearby: [], theirs: [], ...compared })
+    expect(repeatedOf({ ours: on(DAY, ours, ours), theirs: on(DAY, theirs, theirs) })).toMatchObject({
+      matchedCount: 2,
+      differences: [],
+      repeated: (['ours', 'theirs'] as const).map((by) => ({
+        by,
+        entryKind: 'settlement_received',
+        identifier: 'SEPA 4711',
+        dates: [DAY, DAY]
+      }))
+    })
+    // Of another value it is the same reference, and on the day before, too.
+    const before = on(BEFORE, { ...ours, value: 6n })
+    expect(repeatedOf({ ours: on(DAY, ours), oursNearby: before, theirs: on(DAY, theirs) })).toMatchObject({
+      repeated: [{ by: 'ours', dates: [BEFORE, DAY] }]
+    })
+  })
+
+  it('is not repeated by the other direction, by a packet, or by days that are not compared', () => {
+    const [received, sent] = [entry('settlement_received', 'a', 5n), entry('settlement_sent', 'a', 5n)]
+    const { repeated } = reconcile({
+      ours: on(DAY, received, sent, entry('received', 'p', 1n), entry('received', 'p', 1n)),
+      oursNearby: on(BEFORE, entry('settlement_sent', 'b', 5n), entry('settlement_sent', 'b', 5n)),
+      theirs: []
+    })
+    expect(repeated).toEqual([])
   })
 })

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { auth, wallet } from '@open-payments-server/proto'
-import { type FakeServices, startFakeServices } from '../test/fake-services.js'
+import { type FakeServices, PEER_IS_OWED, PEER_OWED_FIRST, startFakeServices } from '../test/fake-services.js'
 import { runCli } from './run-cli.js'
 import { writerTo } from './output.js'
 
@@ -45,6 +45,7 @@ async function run(
     name: 'operator',
     stackFile: join(directory, 'stack.json'),
     awaitInterruption: () => new AbortController().signal,
+    openPage: () => undefined,
     stdout: (text) => {
       result.stdout += text
     },
@@ -298,6 +299,25 @@ describe('lists', () => {
     expect(stdout).not.toContain('\u001b')
   })
 
+  it('keeps them in JSON, as escapes', async () => {
+    await createAlice()
+    const publicName = 'A\u001b[2J\u009b31m\u007f\u061c\u202eB "q" \\u202e ü'
+    await json('wallet-address', 'create', '/alice', '--account', 'alice', '--public-name', publicName)
+    const { stdout } = await run(['wallet-address', 'list', '--json'])
+    expect(stdout).not.toMatch(/(?!\n)[\p{Cc}\p{Bidi_Control}]/u)
+    expect(JSON.parse(stdout)).toMatchObject([{ publicName }])
+  })
+
+  it('removes them from errors, and keeps them in JSON of errors, as escapes', async () => {
+    const name = 'a\u001b[2J\u009b\u202eb'
+    const { stderr } = await run(['account', 'show', name])
+    expect(stderr).toContain('a\\u001b[2J\\u009b\\u202eb')
+    expect(stderr).not.toMatch(/(?!\n)[\p{Cc}\p{Bidi_Control}]/u)
+    const asJson = (await run(['account', 'show', name, '--json'])).stderr
+    expect(asJson).not.toMatch(/(?!\n)[\p{Cc}\p{Bidi_Control}]/u)
+    expect((JSON.parse(asJson) as { error: { message: string } }).error.message).toContain(name)
+  })
+
   it('shows payments of the requested kind', async () => {
     const asset = { code: 'USD', scale: 2 }
     const payment = {
@@ -408,6 +428,7 @@ describe('a reader that goes away, such as `head`', () => {
       name: 'operator',
       stackFile: join(directory, 'stack.json'),
       awaitInterruption: () => new AbortController().signal,
+      openPage: () => undefined,
       stdout: writerTo(reader.stdin),
       stderr: writerTo(reader.stdin),
       colors: false
@@ -703,7 +724,7 @@ describe('approvals', () => {
     expect(await refused('approval-rule', 'delete', 'x')).toMatchObject({ error: { code: 'NOT_FOUND' } })
   })
 
-  it('are asked for by rules, which are listed one a line', async () => {
+  it('are asked for by rules, which are listed', async () => {
     const alice = 'http://localhost:4001/alice'
     expect(await json('approval-rule', 'create', '--wallet-address', alice, '--above', '100')).toMatchObject({
       id: 'rule-0',
@@ -713,19 +734,14 @@ describe('approvals', () => {
       firstPayee: false
     })
     await json('approval-rule', 'create', '--first-payee', '--client', SHOP, '--method', 'local')
-    const { stdout } = await run(['approval-rule', 'list', '--json'])
-    expect(
-      stdout
-        .trim()
-        .split('\n')
-        .map((line) => (JSON.parse(line) as { id: string }).id)
-    ).toEqual(['rule-0', 'rule-1'])
-    expect((await run(['approval-rule', 'list'])).stdout).toContain(
-      `rule-1  by the client ${SHOP}, to a payee for the first time, by the method local`
+    expect(await json('approval-rule', 'list')).toMatchObject([{ id: 'rule-0' }, { id: 'rule-1' }])
+    expect((await run(['approval-rule', 'list'])).stdout).toMatch(
+      /rule-1 +│ by the client .*, to a payee for the first time, by the method local/
     )
     expect(await json('approval-rule', 'delete', 'rule-0')).toEqual({ id: 'rule-0' })
     await json('approval-rule', 'delete', 'rule-1')
-    expect((await run(['approval-rule', 'list', '--json'])).stdout).toBe('')
+    expect(await json('approval-rule', 'list')).toEqual([])
+    expect((await run(['approval-rule', 'list'])).stdout).toBe('No approval rules.\n')
   })
 })
 
@@ -1042,8 +1058,7 @@ describe('peers', () => {
     expect((await run(['peer', 'list'])).stdout).toBe('No peers.\n')
     for (const name of ['a', 'b', 'c']) await createBank(name)
     await json('peer', 'settle', 'a', '--value', '150', '--reference', 'x', '--key', 'k')
-    const lines = (await run(['peer', 'list', '--json'])).stdout.trim().split('\n')
-    expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([
+    expect(await json('peer', 'list')).toMatchObject([
       { name: 'a', receivable: { value: '-150' } },
       { name: 'b' },
       { name: 'c' }
@@ -1138,7 +1153,8 @@ describe('peers', () => {
       direction: wallet.SettlementDirection.SETTLEMENT_DIRECTION_RECEIVED,
       value: '150',
       reference: '=1+1',
-      key: 'k1'
+      key: 'k1',
+      anotherWithReference: false
     })
     await json(...settle.slice(0, -1), 'k2', '--direction', 'sent')
     expect(services.settlements.get('k2')?.direction).toBe(
@@ -1150,6 +1166,17 @@ describe('peers', () => {
     expect((await run(settle.slice(0, -2))).status).toBe(1)
   })
 
+  it('settle a second time with a reference where that is said, or a program does', async () => {
+    await createBank()
+    const settle = ['peer', 'settle', 'bankb', '--value', '150', '--reference', 'SEPA 4711', '--key']
+    await json(...settle, 'k1')
+    const second = await run([...settle, 'k2'])
+    expect(second.status).toBe(1)
+    expect(second.stderr).toContain('a settlement with this reference was recorded')
+    expect((await run([...settle, 'k2', '--another-with-reference'])).stdout).toContain('It owes -3.00 USD')
+    expect(await json(...settle, 'k3')).toMatchObject({ receivable: { value: '-450' } })
+  })
+
   it('decide packets of which it is not known whether they arrived', async () => {
     await createBank()
     const [first, second] = ['A', 'B'].map((letter) => letter.repeat(43))
@@ -1159,12 +1186,12 @@ describe('peers', () => {
         value: '250',
         payment: 'https://wallet.example/outgoing-payments/1',
         sendTime: new Date('2026-11-27T12:00:00Z'),
-        expireTime: new Date('2026-11-27T12:00:20Z')
+        expireTime: new Date('2026-11-27T12:00:20Z'),
+        standsForLost: condition === second
       })
-    const listed = (await run(['peer', 'unknown-packets', 'bankb', '--json'])).stdout.trim().split('\n')
-    expect(listed.map((line): unknown => JSON.parse(line))).toMatchObject([
+    expect(await json('peer', 'unknown-packets', 'bankb')).toMatchObject([
       { condition: first, value: '250', payment: 'https://wallet.example/outgoing-payments/1' },
-      { condition: second }
+      { condition: second, standsForLost: true }
     ])
     expect((await run(['peer', 'unknown-packets', 'bankb'])).stdout).toContain('2.50 USD')
     expect(await json('peer', 'decide-packet', 'bankb', '--condition', String(first), '--arrived')).toEqual({
@@ -1175,6 +1202,7 @@ describe('peers', () => {
       (await run(['peer', 'decide-packet', 'bankb', '--condition', String(second), '--lost'])).stdout
     ).toBe('Decided: the packet was lost.\n')
     expect(services.decisions.map(({ arrived }) => arrived)).toEqual([true, false])
+    expect(services.decisions.map(({ fulfillment }) => fulfillment)).toEqual([undefined, undefined])
     expect(
       await refused('peer', 'decide-packet', 'bankb', '--condition', String(first), '--lost')
     ).toMatchObject({
@@ -1183,6 +1211,18 @@ describe('peers', () => {
     expect(await refused('peer', 'decide-packet', 'bankb', '--condition', String(first))).toMatchObject({
       error: { field: 'arrived' }
     })
+  })
+
+  it('decide that a packet arrived by its fulfillment, which may begin with a minus', async () => {
+    await createBank()
+    const [condition, fulfillment] = ['A'.repeat(43), `-${'B'.repeat(42)}`]
+    services.unknownPackets.push(wallet.UnknownPacket.fromPartial({ condition, value: '250' }))
+    const proven = ['peer', 'decide-packet', 'bankb', '--condition', condition, '--fulfillment', fulfillment]
+    for (const wrong of [['--lost'], ['--arrived', '--value', '1']])
+      expect((await run([...proven, ...wrong])).stderr).toContain('cannot be used with')
+    expect(services.decisions).toEqual([])
+    await json(...proven, '--arrived')
+    expect(services.decisions).toMatchObject([{ condition, arrived: true, arrivedValue: '', fulfillment }])
   })
 
   it('settle again after a lost answer, with the same key', async () => {
@@ -1206,17 +1246,36 @@ describe('peers', () => {
       payment: PAYMENT
     })
 
-    /** What the other side books, in its own statement. */
-    const theirs = (date: string, entries: readonly object[], asset = { code: 'USD', scale: 2 }): string => {
-      const balance = { receivable: '0', payable: '0' }
-      return JSON.stringify({ peer: 'us', asset, date, opening: balance, closing: balance, entries })
+    /** What the other side books, in its own statement, which adds up. */
+    const theirs = (
+      date: string,
+      entries: readonly { readonly kind: string; readonly value: string }[],
+      more: { readonly owing?: string; readonly [field: string]: unknown } = {}
+    ): string => {
+      const { owing = PEER_OWED_FIRST, ...others } = more
+      const sumOf = (kind: string): bigint =>
+        entries.reduce(
+          (sum, entry) =>
+            entry.kind === kind && /^\d+$/.test(entry.value) ? sum + BigInt(entry.value) : sum,
+          0n
+        )
+      const owed = String(BigInt(owing) + sumOf('sent') - sumOf('settlement_sent'))
+      return JSON.stringify({
+        peer: 'us',
+        asset: { code: 'USD', scale: 2 },
+        date,
+        opening: { receivable: PEER_IS_OWED, payable: owing },
+        closing: { receivable: PEER_IS_OWED, payable: owed },
+        entries,
+        ...others
+      })
     }
-    const sent = (identifier: string, value: string, kind = 'sent') => ({
-      kind,
-      identifier,
-      value,
-      bookedAt: '2026-11-24T12:00:00Z'
-    })
+    const sent = (
+      identifier: string,
+      value: string,
+      { kind = 'sent', bookedAt = '2026-11-24T12:00:00Z' } = {}
+    ) => ({ kind, identifier, value, bookedAt })
+    const BY_BANK = { kind: 'settlement_sent' }
 
     beforeEach(async () => {
       await createBank()
@@ -1241,8 +1300,9 @@ describe('peers', () => {
         asset: { code: 'USD', scale: 2 },
         ilpAddress: 'g.bank-b',
         date: '2026-11-24',
-        opening: { receivable: '-50', payable: '0' },
-        closing: { receivable: '99999999999999999999', payable: '7' },
+        complete: true,
+        opening: { receivable: '-50', payable: '99999999999999999999' },
+        closing: { receivable: '100', payable: '99999999999999999999' },
         entries: [
           {
             kind: 'received',
@@ -1269,19 +1329,43 @@ describe('peers', () => {
       const csv = await run([...words, '--csv'])
       expect(csv.status).toBe(0)
       expect(csv.stdout.split('\r\n')).toContain(
-        'bankb,USD,2,g.bank-b,2026-11-24,settlement_received,"INV ""7"", =1+1",150,2026-11-24T12:00:00.000Z,,,'
+        'bankb,USD,2,g.bank-b,2026-11-24,settlement_received,"INV ""7"", =1+1",150,2026-11-24T12:00:00.000Z,,,,true,'
       )
       const table = (await run(words)).stdout
-      expect(table).toMatch(/Opening +owes -0\.50 USD, is owed 0\.00 USD/)
+      expect(table).toMatch(/Opening +owes -0\.50 USD, is owed 999999999999999999\.99 USD/)
       expect(table).toContain('INV "7", =1+1')
       expect(await refused(...words, '--csv')).toMatchObject({
         error: { message: 'give either --json or --csv' }
       })
     })
 
-    it('are refused for a day that is not over, or none', async () => {
-      expect(await refused('peer', 'statement', 'bankb', '--date', services.today)).toEqual({
-        error: { code: 'FAILED_PRECONDITION', message: '--date is not over', field: 'date' }
+    it('of a day that is not over have what is there, and say so', async () => {
+      services.today = '2026-11-24'
+      const words = ['peer', 'statement', 'bankb', '--date', services.today]
+      const statement = await json(...words)
+      expect(statement).toMatchObject({ date: '2026-11-24', complete: false, entries: [{}, {}, {}] })
+      expect((await run(words)).stdout).toContain('2026-11-24, which is not over')
+      const file = await write('theirs.json', theirs('2026-11-24', [sent('one', '100')], { complete: false }))
+      const { status, stdout } = await run(['peer', 'reconcile', 'bankb', '--statement', file, '--json'])
+      expect(status).toBe(1)
+      expect(JSON.parse(stdout)).toMatchObject({
+        dates: ['2026-11-24'],
+        matched: 1,
+        differences: [{ kind: 'packet_only_ours' }, { kind: 'settlement_only_ours' }],
+        notes: [
+          { kind: 'day_not_over', date: '2026-11-24' },
+          { kind: 'their_statement_not_complete', date: '2026-11-24' }
+        ]
+      })
+      expect((await run(['peer', 'reconcile', 'bankb', '--statement', file])).stdout).toContain(
+        'note: their statement was made before 2026-11-24 was over: what they booked later is not in it\n'
+      )
+    })
+
+    it('are refused for a day that has not begun, or none', async () => {
+      services.today = '2026-11-23'
+      expect(await refused('peer', 'statement', 'bankb', '--date', '2026-11-24')).toEqual({
+        error: { code: 'FAILED_PRECONDITION', message: '--date has not begun', field: 'date' }
       })
       for (const date of ['2026-11-31', '24.11.2026'])
         expect((await run(['peer', 'statement', 'bankb', '--date', date])).stderr).toContain('2026-11-24')
@@ -1294,8 +1378,8 @@ describe('peers', () => {
         theirs('2026-11-24', [
           sent('two', '200'),
           sent('one', '100'),
-          sent('late', '7'),
-          sent('INV "7", =1+1', '150', 'settlement_sent')
+          sent('late', '7', { bookedAt: '2026-11-24T23:59:59Z' }),
+          sent('INV "7", =1+1', '150', BY_BANK)
         ])
       )
       expect(await json('peer', 'reconcile', 'bankb', '--statement', file)).toEqual({
@@ -1367,6 +1451,15 @@ describe('peers', () => {
             oursBookedAt: null,
             theirsBookedAt: '2026-11-24T12:00:00.000Z',
             payment: null
+          },
+          {
+            kind: 'balance_differs',
+            date: '2026-11-24',
+            moment: 'closing',
+            balance: 'receivable',
+            expected: '100',
+            by: 'ours',
+            theirs: '58'
           }
         ],
         notes: [{ kind: 'day_not_over', date: '2026-11-25' }]
@@ -1378,14 +1471,34 @@ describe('peers', () => {
         'only with us: received packet two: 2.00 USD, booked 2026-11-24T11:00:00.000Z',
         'only with us: received settlement INV "7", =1+1: 1.50 USD, booked 2026-11-24T12:00:00.000Z',
         'only with them: received packet three: 0.07 USD, booked 2026-11-24T12:00:00.000Z',
-        'note: 2026-11-25 is not over, so what this side booked after midnight is not compared yet',
-        '0 entries match, 4 differences.',
+        'balance differs: what it owed as 2026-11-24 ended: with us 1.00 USD; with them 0.58 USD',
+        'note: 2026-11-25 is not over: what is booked later is not compared yet',
+        '0 entries match, 5 differences.',
         ''
       ])
     })
 
+    it('note a reference that one side booked more than once', async () => {
+      const entries = [1, 2].map(() => sent('INV 8', '150', BY_BANK))
+      const file = await write('theirs.json', theirs('2026-11-24', entries))
+      const { stdout } = await run(['peer', 'reconcile', 'bankb', '--statement', file])
+      expect(stdout.split('\n')).toContain(
+        'note: received settlement INV 8 is booked 2 times with them: on 2026-11-24, 2026-11-24'
+      )
+      const { notes } = JSON.parse(
+        (await run(['peer', 'reconcile', 'bankb', '--statement', file, '--json'])).stdout
+      ) as { readonly notes: readonly unknown[] }
+      expect(notes).toContainEqual({
+        kind: 'reference_repeated',
+        by: 'theirs',
+        entryKind: 'settlement_received',
+        identifier: 'INV 8',
+        dates: ['2026-11-24', '2026-11-24']
+      })
+    })
+
     it('cannot forge a line of the result by a reference', async () => {
-      const forged = sent('x\n4 entries match, nothing differs.\u001b[8m', '1', 'settlement_sent')
+      const forged = sent('x\n4 entries match, nothing differs.\u001b[8m', '1', BY_BANK)
       const file = await write('theirs.json', theirs('2026-11-24', [forged]))
       const { status, stdout } = await run(['peer', 'reconcile', 'bankb', '--statement', file])
       expect(status).toBe(1)
@@ -1394,9 +1507,43 @@ describe('peers', () => {
       )
     })
 
+    it('whose entries are right name a balance that they do not make', async () => {
+      const entries = [sent('one', '100'), sent('two', '200'), sent('INV "7", =1+1', '150', BY_BANK)]
+      const closing = { receivable: PEER_IS_OWED, payable: '99' }
+      const file = await write('theirs.json', theirs('2026-11-24', entries, { closing }))
+      const { status, stdout } = await run(['peer', 'reconcile', 'bankb', '--statement', file])
+      expect([status, stdout]).toEqual([
+        1,
+        'balance differs: what it owed as 2026-11-24 ended: with us 1.00 USD; with them 0.99 USD\n' +
+          '3 entries match, 1 difference.\n'
+      ])
+      // As long as the day is not over here, only what they say themselves is compared.
+      services.today = '2026-11-24'
+      expect((await run(['peer', 'reconcile', 'bankb', '--statement', file])).stdout).toContain(
+        'balance differs: what it owed as 2026-11-24 ended: 0.99 USD, they say; what it began with and what they booked make 1.00 USD\n'
+      )
+    })
+
+    it('that list again what was booked the day before name it', async () => {
+      const again = [sent('one', '100', { bookedAt: '2026-11-25T12:00:00Z' })]
+      const file = await write('theirs.json', theirs('2026-11-25', again, { owing: '100' }))
+      const { status, stdout } = await run(['peer', 'reconcile', 'bankb', '--statement', file, '--json'])
+      expect([status, JSON.parse(stdout)]).toMatchObject([
+        1,
+        {
+          matched: 0,
+          differences: [
+            { kind: 'packet_only_theirs', identifier: 'one', theirs: '100' },
+            { kind: 'balance_differs', moment: 'closing', expected: '100', theirs: '200' }
+          ],
+          notes: []
+        }
+      ])
+    })
+
     it('reconcile over several days, whatever their order', async () => {
       const files = [
-        await write('b.json', theirs('2026-11-25', [sent('one', '100')])),
+        await write('b.json', theirs('2026-11-25', [sent('one', '100')], { owing: '150' })),
         await write('a.json', theirs('2026-11-24', [sent('two', '200')]))
       ]
       const { status, stdout } = await run([
@@ -1406,12 +1553,17 @@ describe('peers', () => {
       expect(JSON.parse(stdout)).toMatchObject({
         dates: ['2026-11-24', '2026-11-25'],
         matched: 2,
-        differences: [{ kind: 'settlement_only_ours' }],
+        differences: [
+          { kind: 'settlement_only_ours' },
+          // The packet that they booked on the next day is expected to be missing; the settlement is not.
+          { kind: 'balance_differs', date: '2026-11-24', moment: 'closing', expected: '0', theirs: '150' },
+          { kind: 'balance_differs', date: '2026-11-25', moment: 'closing', expected: '100', theirs: '250' }
+        ],
         notes: [{ identifier: 'one', oursDate: '2026-11-24', theirsDate: '2026-11-25' }]
       })
     })
 
-    it('are not compared when they are malformed, doubled, of another asset or of a day that is not over', async () => {
+    it('are not compared when they are malformed, doubled, of another asset or of a day that has not begun', async () => {
       const good = await write('good.json', theirs('2026-11-24', []))
       const reconcile = (...files: string[]) => refused('peer', 'reconcile', 'bankb', '--statement', ...files)
       const broken = await write('broken.json', theirs('2026-11-24', [sent('one', '1.00')]))
@@ -1424,11 +1576,11 @@ describe('peers', () => {
       expect(await reconcile(good, good)).toMatchObject({
         error: { message: `the statements ${good} and ${good} are both of 2026-11-24` }
       })
-      const cents = await write('cents.json', theirs('2026-11-24', [], { code: 'USD', scale: 4 }))
+      const cents = await write('cents.json', theirs('2026-11-24', [], { asset: { code: 'USD', scale: 4 } }))
       expect(await reconcile(cents)).toMatchObject({
         error: { message: 'the statement of 2026-11-24 is in USD/4, and the peer bankb in USD/2' }
       })
-      const early = await write('early.json', theirs(services.today, []))
+      const early = await write('early.json', theirs('2999-01-01', []))
       expect(await reconcile(early)).toMatchObject({ error: { code: 'FAILED_PRECONDITION' } })
       expect((await run(['peer', 'reconcile', 'bankb'])).status).toBe(1)
     })

@@ -27,6 +27,8 @@ import { reservationCommand, ReservationsRefused } from './commands/reservation.
 import { refundCommand } from './commands/refund.js'
 import { EXIT_AWAITING, OperatorAwaited, statusCommand } from './commands/status.js'
 import { walletAddressCommand } from './commands/wallet-address.js'
+import { signInCommand, signOutCommand } from './commands/sign-in.js'
+import { printable, toJson } from './output.js'
 import { type CliSurroundings, sessionRunner } from './session.js'
 
 /** What operators call fields of the contract, where a field's own name would not tell: their options and arguments. */
@@ -112,7 +114,9 @@ export async function runCli(words: readonly string[], surroundings: CliSurround
     if (error instanceof OperatorAwaited) return EXIT_AWAITING
     const { json } = program.opts<{ json?: boolean }>()
     const explained = explain(error, wordsOfFields)
-    surroundings.stderr(json === true ? describeAsJson(explained) : `error: ${explained.message}\n`)
+    surroundings.stderr(
+      json === true ? toJson({ error: explained }) : `error: ${printable(explained.message)}\n`
+    )
     return exitFailed
   }
 }
@@ -124,7 +128,10 @@ function createProgram(surroundings: CliSurroundings): Command {
     .option('--json', 'print JSON')
     .option('--auth <target>', "the auth server's gRPC address, host:port (AUTH_GRPC_TARGET)")
     .option('--wallet <target>', "the resource server's gRPC address, host:port (WALLET_GRPC_TARGET)")
-    .option('--token-file <path>', 'file with the ID token of who operates (OPERATOR_TOKEN_FILE)')
+    .option(
+      '--token-file <path>',
+      'file with the ID token of who operates, instead of `sign-in` (OPERATOR_TOKEN_FILE)'
+    )
     .option('--tls-ca <file>', "authorities of the services' certificates, PEM (OPERATOR_TLS_CA_FILE)")
     .option('--tls-certificate <file>', "the operator's certificate, PEM (OPERATOR_TLS_CERTIFICATE_FILE)")
     .option('--tls-key <file>', 'its key, PEM (OPERATOR_TLS_KEY_FILE)')
@@ -157,6 +164,8 @@ function createProgram(surroundings: CliSurroundings): Command {
     actionsCommand(run),
     proposalsCommand(run),
     statusCommand(run),
+    signInCommand(surroundings),
+    signOutCommand(surroundings),
     audit
   ]
   for (const command of commands) {
@@ -179,10 +188,6 @@ interface ExplainedError {
   readonly field?: string | undefined
   /** Id of the proposal that the call ended with. */
   readonly reference?: string | undefined
-}
-
-function describeAsJson(error: ExplainedError): string {
-  return `${JSON.stringify({ error }, null, 2)}\n`
 }
 
 /** The message is for people, who do not know the contract's names. The field has such a name, for programs. */

@@ -1,6 +1,6 @@
-import { readFile } from 'node:fs/promises'
 import { CommandError } from './command-error.js'
 import type { OperatorTargets } from './operator-client.js'
+import { readStack } from './read-stack.js'
 
 /** The given addresses of the services. */
 export interface TargetSources {
@@ -16,15 +16,10 @@ export interface TargetSources {
  *
  * @throws CommandError when one of them is named nowhere
  */
-export async function findTargets({
-  flags,
-  environment,
-  stackFile
-}: TargetSources): Promise<OperatorTargets> {
-  const auth = flags.auth ?? environment.AUTH_GRPC_TARGET
-  const wallet = flags.wallet ?? environment.WALLET_GRPC_TARGET
+export async function findTargets(sources: TargetSources): Promise<OperatorTargets> {
+  const { auth, wallet } = namedTargets(sources)
   if (auth !== undefined && wallet !== undefined) return { auth, wallet }
-  const stack = await readStack(stackFile)
+  const stack = await readStack(sources.stackFile)
   const targets = { auth: auth ?? stack?.authGrpc, wallet: wallet ?? stack?.resourceGrpc }
   if (typeof targets.auth !== 'string' || typeof targets.wallet !== 'string') {
     throw new CommandError(
@@ -35,14 +30,18 @@ export async function findTargets({
   return { auth: targets.auth, wallet: targets.wallet }
 }
 
-async function readStack(file: string): Promise<{ authGrpc?: unknown; resourceGrpc?: unknown } | undefined> {
-  try {
-    const stack: unknown = JSON.parse(await readFile(file, 'utf8'))
-    return typeof stack === 'object' && stack !== null ? stack : undefined
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw new CommandError(
-      `${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`
-    )
+/** The quick start's file; undefined where both services are named, and may be others. */
+export function stackFileOf(sources: TargetSources): string | undefined {
+  const { auth, wallet } = namedTargets(sources)
+  return auth !== undefined && wallet !== undefined ? undefined : sources.stackFile
+}
+
+function namedTargets({
+  flags,
+  environment
+}: Omit<TargetSources, 'stackFile'>): Record<keyof OperatorTargets, string | undefined> {
+  return {
+    auth: flags.auth ?? environment.AUTH_GRPC_TARGET,
+    wallet: flags.wallet ?? environment.WALLET_GRPC_TARGET
   }
 }

@@ -50,6 +50,7 @@ async function run(
     name: 'operator',
     stackFile: '/nowhere/stack.json',
     awaitInterruption: () => new AbortController().signal,
+    openPage: () => undefined,
     stdout: (text) => (stdout += text),
     stderr: (text) => (stderr += text),
     colors: false

@@ -68,6 +68,17 @@ export class WebhookClient {
     return listed
   }
 
+  /** Counts the endpoints of both services that are disabled, and those that are not and whose last attempt failed. */
+  async countAwaiting(): Promise<{ readonly disabledCount: number; readonly failingCount: number }> {
+    const counts = await Promise.all(
+      EVENTFUL_SERVICES.map((service) => this.#call(service, 'countWebhookEndpoints', {}))
+    )
+    return {
+      disabledCount: counts.reduce((sum, { disabledCount }) => sum + disabledCount, 0),
+      failingCount: counts.reduce((sum, { failingCount }) => sum + failingCount, 0)
+    }
+  }
+
   /** Finds an endpoint. */
   get(id: string): Promise<OperatorWebhookEndpoint> {
     return this.#ofOwner(async (service) =>

@@ -8,6 +8,10 @@ import {
 import { auth, fileDescriptors, wallet } from '@open-payments-server/proto'
 import { createLogger } from '@open-payments-server/runtime'
 
+/** What peers owed at first, and are owed. */
+export const PEER_OWED_FIRST = '-50'
+export const PEER_IS_OWED = '99999999999999999999'
+
 /** Both services' operator calls, in memory, over real gRPC. */
 export interface FakeServices {
   /** `host:port` of both. */
@@ -37,7 +41,7 @@ export interface FakeServices {
   readonly settlements: Map<string, wallet.SettlePeerRequest>
   readonly unknownPackets: wallet.UnknownPacket[]
   readonly decisions: wallet.DecidePacketRequest[]
-  /** Entries of any peer by their dates. A day without any is over, and was quiet. */
+  /** Entries of any peer by their dates. A day without any is quiet. */
   readonly peerEntries: Map<string, wallet.PeerEntry[]>
   /** The first day that is not over. */
   today: string
@@ -405,9 +409,10 @@ function peerService(state: State, { unary }: Handlers): wallet.PeerServiceServe
     if (peer !== undefined) return peer
     throw new RpcError({ code: status.NOT_FOUND, message: 'there is no such peer', field: 'name' })
   }
-  const entriesOf = (date: string): wallet.PeerEntry[] => {
-    if (date < state.today) return state.peerEntries.get(date) ?? []
-    throw new RpcError({ code: status.FAILED_PRECONDITION, message: 'date is not over', field: 'date' })
+  const entriesOf = (date: string): { entries: wallet.PeerEntry[]; incomplete: boolean } => {
+    if (date <= state.today)
+      return { entries: state.peerEntries.get(date) ?? [], incomplete: date === state.today }
+    throw new RpcError({ code: status.FAILED_PRECONDITION, message: 'date has not begun', field: 'date' })
   }
   return {
     createPeer: unary(async (request) => {
@@ -451,7 +456,13 @@ function peerService(state: State, { unary }: Handlers): wallet.PeerServiceServe
         const message = 'value must be above 0'
         throw new RpcError({ code: status.INVALID_ARGUMENT, message, field: 'value' })
       }
+      const isLike = (other: wallet.SettlePeerRequest): boolean =>
+        (['name', 'direction', 'reference'] as const).every((field) => other[field] === request[field])
       if (!state.settlements.has(request.key)) {
+        if (request.anotherWithReference !== true && [...state.settlements.values()].some(isLike)) {
+          const message = 'a settlement with this reference was recorded'
+          throw new RpcError({ code: status.ALREADY_EXISTS, message, field: 'reference' })
+        }
         const side = request.direction === SETTLEMENT_DIRECTION_RECEIVED ? 'receivableValue' : 'payableValue'
         peer[side] = String(BigInt(peer[side]) - BigInt(request.value))
       }
@@ -464,26 +475,39 @@ function peerService(state: State, { unary }: Handlers): wallet.PeerServiceServe
     }),
     getPeerStatement: unary(async ({ name, date }) => {
       const peer = peerOf(name)
-      entriesOf(date)
+      const { incomplete } = entriesOf(date)
+      const days = [...state.peerEntries].toSorted(([one], [other]) => (one < other ? -1 : 1))
+      const owedAfter = (isBooked: (day: string) => boolean): string =>
+        days
+          .filter(([day]) => isBooked(day))
+          .flatMap(([, entries]) => entries)
+          .reduce((owed, { kind, value }) => {
+            const isPacket = kind === wallet.PeerEntryKind.PEER_ENTRY_KIND_RECEIVED
+            return isPacket ? owed + BigInt(value) : owed - BigInt(value)
+          }, BigInt(PEER_OWED_FIRST))
+          .toString()
       return {
         peer,
         date,
-        openingReceivableValue: '-50',
-        closingReceivableValue: '99999999999999999999',
-        openingPayableValue: '0',
-        closingPayableValue: '7'
+        incomplete,
+        openingReceivableValue: owedAfter((day) => day < date),
+        closingReceivableValue: owedAfter((day) => day <= date),
+        openingPayableValue: PEER_IS_OWED,
+        closingPayableValue: PEER_IS_OWED
       }
     }),
     listPeerEntries: unary(async ({ name, date, ...page }) => {
       peerOf(name)
-      const [entries, nextPageToken] = pageOf(entriesOf(date), page)
-      return { entries, nextPageToken }
+      const { entries: all, incomplete } = entriesOf(date)
+      const [entries, nextPageToken] = pageOf(all, page)
+      return { entries, nextPageToken, incomplete }
     }),
     listUnknownPackets: unary(async ({ name, ...page }) => {
       peerOf(name)
       const [packets, nextPageToken] = pageOf(state.unknownPackets, page)
       return { packets, nextPageToken }
     }),
+    countUnknownPackets: unary(async () => ({ count: state.unknownPackets.length })),
     decidePacket: unary(async (request) => {
       peerOf(request.name)
       const index = state.unknownPackets.findIndex(({ condition }) => condition === request.condition)

@@ -4,6 +4,7 @@ export { Lifecycle, type Part, type RunningService, runProcess } from './lifecyc
 export { type Listener, Listeners } from './listeners.js'
 export { isLoopbackHost } from './loopback.js'
 export { createLogger, LOG_LEVELS, type Logger, type LogLevel, withoutChecks } from './logger.js'
+export { oneAtATime } from './one-at-a-time.js'
 export { systemRandom } from './random.js'
 export {
   continueTrace,

@@ -1,8 +1,7 @@
 import { connect as connectPlain, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
-import { AbstractConnector } from 'ioredis'
-import type { RedisAddress } from './redis-place.js'
-import type { SentinelWatch } from './sentinel-watch.js'
+import { AbstractConnector, type RedisOptions } from 'ioredis'
+import { REDIS_PORT, type RedisAddress } from './redis-place.js'
 
 /** Where a connector may be told to connect to. */
 type FindAddress = (signal: AbortSignal, onLate: (error: Error) => void) => Promise<RedisAddress>
@@ -35,7 +34,8 @@ class FindingConnector extends AbstractConnector {
       throw new Error('Connection is closed.', { cause: error })
     }
     const stream: Socket = this.#isTls ? connectTls(this.address) : connectPlain(this.address)
-    stream.once('error', (error) => {
+    // Always: a TLS connection may tell of a second error after the one that it failed with, which would end the process.
+    stream.on('error', (error) => {
       this.firstError = error
     })
     this.stream = stream
@@ -55,9 +55,24 @@ class FindingConnector extends AbstractConnector {
   }
 }
 
+/** Connects to the address in its options. */
+export class AddressConnector extends FindingConnector {
+  /** @param options of the client: the library's type says that they may be anything */
+  constructor(options: unknown) {
+    const { host = 'localhost', port = REDIS_PORT, tls } = options as RedisOptions
+    super(() => Promise.resolve({ host, port }), tls !== undefined)
+  }
+}
+
+/** Knows which server is the primary, as sentinels tell. */
+interface PrimaryTeller {
+  whenKnown(signal: AbortSignal, onLate: (error: Error) => void): Promise<RedisAddress>
+  onChange(listener: () => void): void
+}
+
 /** Connects to the primary that the sentinels name, and leaves it when they name another one. */
 export class PrimaryConnector extends FindingConnector {
-  constructor(watch: SentinelWatch, isTls: boolean) {
+  constructor(watch: PrimaryTeller, isTls: boolean) {
     super((signal, onLate) => watch.whenKnown(signal, onLate), isTls)
     watch.onChange(() => {
       this.leave()

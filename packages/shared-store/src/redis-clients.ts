@@ -1,5 +1,5 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis'
-import { NextConnector, PrimaryConnector } from './connectors.js'
+import { AddressConnector, NextConnector, PrimaryConnector } from './connectors.js'
 import { addressesOf, credentialsOf, type RedisAddress, type RedisPlace } from './redis-place.js'
 import { SentinelWatch } from './sentinel-watch.js'
 
@@ -91,6 +91,7 @@ export class RedisClients {
     const isOne = this.place.topology === 'single'
     return {
       lazyConnect: true,
+      Connector: AddressConnector,
       connectTimeout: timeoutMs,
       commandTimeout: timeoutMs,
       // If a server disappears silently, unanswered commands close the connection, and a new one is made.
@@ -118,7 +119,7 @@ export class RedisClients {
         callback(null, host)
       },
       // What is of no use here, the library leaves out: a cluster has one database, and looks for another node instead of retrying.
-      redisOptions: { ...this.#options(), ...credentialsOf(this.place), disconnectTimeout: 0 }
+      redisOptions: { ...this.#options(), ...credentialsOf(this.place) }
     })
     this.#test(cluster)
     return cluster

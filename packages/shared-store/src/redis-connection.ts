@@ -89,7 +89,8 @@ export class RedisConnection<Client extends RedisClient = RedisClient> {
     if (this.#closed) return
     this.#closed = true
     const { status } = this.redis
-    const ended = once(this.redis, 'end')
+    // Its errors are told elsewhere, and are no reason not to close.
+    const ended = new Promise((resolve) => this.redis.once('end', resolve))
     this.redis.disconnect()
     // Nothing is open then, and the library emits no more events.
     if (status !== 'end' && status !== 'reconnecting') await ended

@@ -15,6 +15,11 @@ const CLOCKS_DIFFER_MS = 250
 export const FAILOVER_MARGIN_MS = PRIMARY_LEASE_MS + CLOCKS_DIFFER_MS + MS_PER_SECOND
 /** How often it is looked for another server in the place of a former one, in milliseconds. */
 const LOOK_EVERY_MS = 500
+/**
+ * How long after its creation a request may still be under way, in milliseconds. One from the moment of a loss is no replay: its sender
+ * is told to send it again, with another signature.
+ */
+const UNDER_WAY_MS = 10_000
 /** Share of the time for a command within which a replica must have a mark. */
 const REPLICA_SHARE = 0.5
 
@@ -142,10 +147,11 @@ export class RedisMarks {
         'Redis does not tell which server it is: its user must be allowed INFO'
       )
     }
-    if (marked === 1 && !isRemembered(createdSeconds, epochMs) && epochMs > nowMs) {
-      throw new SharedStoreUnavailable('Redis may have lost marks of what was created lately')
-    }
-    return marked === 1 && isRemembered(createdSeconds, epochMs)
+    if (marked !== 1) return false
+    if (createdSeconds === undefined || isRemembered(createdSeconds, epochMs)) return true
+    const isLately = Math.max(epochMs, createdSeconds * MS_PER_SECOND + UNDER_WAY_MS) > nowMs
+    if (isLately) throw new SharedStoreUnavailable('Redis may have lost marks of what was created lately')
+    return false
   }
 
   /**

@@ -25,7 +25,8 @@ export interface RedisAddress {
   readonly port: number
 }
 
-const REDIS_PORT = 6_379
+/** Of a server, unless its URL has another one. */
+export const REDIS_PORT = 6_379
 const SENTINEL_PORT = 26_379
 
 /** The one server at a URL. */

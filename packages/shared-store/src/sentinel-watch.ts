@@ -1,5 +1,6 @@
 import { once, EventEmitter } from 'node:events'
 import { Redis } from 'ioredis'
+import { AddressConnector } from './connectors.js'
 import { addressesOf, credentialsOf, type RedisAddress, type RedisPlace } from './redis-place.js'
 
 /** How often each sentinel is asked, in milliseconds. */
@@ -44,11 +45,11 @@ export class SentinelWatch {
           ...address,
           username,
           password,
-          tls,
+          ...(tls === undefined ? {} : { tls }),
+          Connector: AddressConnector,
           connectTimeout: timeoutMs,
           commandTimeout: timeoutMs,
           socketTimeout: timeoutMs,
-          disconnectTimeout: 0,
           enableReadyCheck: false,
           enableOfflineQueue: false,
           autoResendUnfulfilledCommands: false,

@@ -58,6 +58,8 @@ describe('in-process store, started anew,', () => {
 describeWithRedis(`Redis store that lost its marks (${withRedis})`, () => {
   const aheadMaxSeconds = 30
   const startSeconds = 1_767_225_600
+  /** How long a request may be under way. */
+  const underWaySeconds = 10
   let now: number
   let keyPrefix: string
   let redis: Redis
@@ -93,7 +95,7 @@ describeWithRedis(`Redis store that lost its marks (${withRedis})`, () => {
   it('accepts nonces from its first start on, without delay', async () => {
     await expect(newStore().markOnce('first', 60, startSeconds)).resolves.toBe(true)
     await expect(newStore().markOnce('second', 60, startSeconds)).resolves.toBe(true)
-    await expect(newStore().markOnce('older', 60, startSeconds - 1)).resolves.toBe(false)
+    await expect(newStore().markOnce('older', 60, startSeconds - underWaySeconds)).resolves.toBe(false)
   })
 
   it('refuses nonces that may predate the data loss, whichever replica detects it', async () => {
@@ -107,10 +109,21 @@ describeWithRedis(`Redis store that lost its marks (${withRedis})`, () => {
       SharedStoreUnavailable
     )
     await expect(one.markOnce('at no known time', 330)).resolves.toBe(true)
-    now += (aheadMaxSeconds + 1) * 1_000
+    now += (aheadMaxSeconds + 1 + underWaySeconds) * 1_000
     await flushMarks()
     await expect(other.markOnce('used', 330, startSeconds)).resolves.toBe(false)
     await expect(one.markOnce('used ahead', 330, startSeconds + aheadMaxSeconds)).resolves.toBe(false)
+  })
+
+  it('does not call a request used that was under way when the data were lost', async () => {
+    const one = newStore()
+    await one.check()
+    await flush()
+    await expect(one.markOnce('lost', 330, startSeconds)).rejects.toThrow(SharedStoreUnavailable)
+    now += (aheadMaxSeconds + 1) * 1_000
+    const createdSeconds = startSeconds + aheadMaxSeconds + 1 - underWaySeconds / 2
+    await expect(one.markOnce('under way', 330, createdSeconds)).rejects.toThrow(SharedStoreUnavailable)
+    await expect(one.markOnce('under way', 330, createdSeconds)).resolves.toBe(false)
   })
 
   it('accepts later nonces at every replica, and at one that starts then', async () => {
@@ -122,7 +135,7 @@ describeWithRedis(`Redis store that lost its marks (${withRedis})`, () => {
     const createdSeconds = startSeconds + aheadMaxSeconds + 1
     await expect(one.markOnce('new', 330, createdSeconds)).resolves.toBe(true)
     await expect(newStore().markOnce('newer', 330, createdSeconds)).resolves.toBe(true)
-    await expect(newStore().markOnce('old', 330, createdSeconds - 2)).resolves.toBe(false)
+    await expect(newStore().markOnce('old', 330, createdSeconds - underWaySeconds - 1)).resolves.toBe(false)
   })
 
   it('refuses nonces from before the server came back with an older copy of its data', async () => {

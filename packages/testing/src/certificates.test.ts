@@ -8,6 +8,7 @@ it('certificates of an authority bear its signature, their names and their times
   const { certificate } = await authority.issue({
     commonName: 'shop',
     dnsNames: ['shop.test'],
+    ipAddresses: ['127.0.0.1'],
     uris: ['spiffe://wallet.test/shop'],
     notAfter: new Date('2100-01-01T00:00:00Z')
   })
@@ -15,6 +16,6 @@ it('certificates of an authority bear its signature, their names and their times
   expect(read.verify(new X509Certificate(authority.certificate).publicKey)).toBe(true)
   expect(read.verify(new X509Certificate(other.certificate).publicKey)).toBe(false)
   expect(read.subject).toBe('CN=shop')
-  expect(read.subjectAltName).toBe('DNS:shop.test, URI:spiffe://wallet.test/shop')
+  expect(read.subjectAltName).toBe('DNS:shop.test, IP Address:127.0.0.1, URI:spiffe://wallet.test/shop')
   expect(new Date(read.validTo)).toEqual(new Date('2100-01-01T00:00:00Z'))
 })

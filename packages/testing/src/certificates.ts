@@ -29,6 +29,8 @@ export interface CertificateOptions {
   readonly commonName?: string
   /** DNS names of the subject alternative name. */
   readonly dnsNames?: readonly string[]
+  /** IP addresses of the subject alternative name. */
+  readonly ipAddresses?: readonly string[]
   /** URIs of the subject alternative name. */
   readonly uris?: readonly string[]
   /** Start of its validity; default: yesterday. */
@@ -61,10 +63,11 @@ export async function createTestAuthority(commonName = 'test authority'): Promis
   return {
     certificate: own.toString('pem'),
     async issue(options = {}) {
-      const { commonName: subject = 'test', dnsNames = [], uris = [] } = options
+      const { commonName: subject = 'test', dnsNames = [], ipAddresses = [], uris = [] } = options
       const { publicKey, privateKey } = await generateKeys()
       const names = [
         ...dnsNames.map((value) => ({ type: 'dns' as const, value })),
+        ...ipAddresses.map((value) => ({ type: 'ip' as const, value })),
         ...uris.map((value) => ({ type: 'url' as const, value }))
       ]
       const issued = await X509CertificateGenerator.create({

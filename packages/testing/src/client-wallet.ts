@@ -15,6 +15,8 @@ export interface WalletAddressOptions {
   readonly keys?: readonly Ed25519Jwk[]
   /** `Cache-Control` of its documents; none unless given. */
   readonly cacheControl?: string
+  /** `Content-Location` of its keys; none unless given. */
+  readonly keysLocation?: string
 }
 
 /** A local wallet provider, for the wallet addresses of clients and account holders. */
@@ -40,6 +42,7 @@ interface Published {
   readonly status: number
   readonly body: string
   readonly cacheControl?: string | undefined
+  readonly location?: string | undefined
 }
 
 /** Starts a wallet provider on a free port of this machine. */
@@ -56,7 +59,8 @@ export async function startClientWallet(): Promise<ClientWallet> {
     }
     response.writeHead(found.status, {
       'content-type': 'application/json',
-      ...(found.cacheControl === undefined ? {} : { 'cache-control': found.cacheControl })
+      ...(found.cacheControl === undefined ? {} : { 'cache-control': found.cacheControl }),
+      ...(found.location === undefined ? {} : { 'content-location': found.location })
     })
     response.end(found.body)
   })
@@ -67,7 +71,7 @@ export async function startClientWallet(): Promise<ClientWallet> {
     origin,
     setWalletAddress(name, options = {}) {
       const id = `${origin}/${name}`
-      const { keys = [], cacheControl, ...fields } = options
+      const { keys = [], cacheControl, keysLocation: location, ...fields } = options
       const document = {
         id,
         publicName: name,
@@ -78,7 +82,8 @@ export async function startClientWallet(): Promise<ClientWallet> {
         ...fields
       }
       documents.set(`/${name}`, { status: 200, body: JSON.stringify(document), cacheControl })
-      documents.set(`/${name}/jwks.json`, { status: 200, body: JSON.stringify({ keys }), cacheControl })
+      const body = JSON.stringify({ keys })
+      documents.set(`/${name}/jwks.json`, { status: 200, body, cacheControl, location })
       return id
     },
     setDocument(path, document, status = 200) {

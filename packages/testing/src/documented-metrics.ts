@@ -9,7 +9,7 @@ export interface MetricSignature {
 }
 
 /** A service that publishes metrics. */
-export type ScrapedService = 'auth-server' | 'resource-server'
+export type ScrapedService = 'auth-server' | 'resource-server' | 'web'
 
 const DOCUMENT = new URL('../../../docs/metrics.md', import.meta.url)
 const ROW = /^\| `(?<name>\w+)` +\| (?<type>\w+) +\| (?<labels>[^|]*)\|/
@@ -18,8 +18,13 @@ const ROW = /^\| `(?<name>\w+)` +\| (?<type>\w+) +\| (?<labels>[^|]*)\|/
 export async function readDocumentedMetrics(service: ScrapedService): Promise<MetricSignature[]> {
   const sections = (await readFile(DOCUMENT, 'utf8')).split(/^## /m)
   return sections
-    .filter((section) => [service, 'Both'].includes(section.slice(0, section.indexOf('\n'))))
+    .filter((section) => sectionsOf(service).includes(section.slice(0, section.indexOf('\n'))))
     .flatMap((section) => section.split('\n').flatMap(readRow))
+}
+
+/** The pages have fewer things to measure than both services: a section of their own names all of them. */
+function sectionsOf(service: ScrapedService): readonly string[] {
+  return service === 'web' ? [service] : [service, 'Both']
 }
 
 /**

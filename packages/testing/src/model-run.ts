@@ -80,6 +80,7 @@ export class ModelRun<Kind extends string, Counted extends string = Kind> {
     const property = propertyOf(async (work) => {
       // When the time is over, remaining candidates count as passed, and the earlier failure is reported.
       if (Date.now() > triedUntilMs) return
+      if (this.isRepeated) triedUntilMs = -Infinity
       try {
         await work()
       } catch (error) {
@@ -89,7 +90,9 @@ export class ModelRun<Kind extends string, Counted extends string = Kind> {
       }
     })
     const { sequencesPerSeed: numRuns, file } = this.#options
-    const details = await fc.check(property, { seed, numRuns, path: this.#path ?? '' })
+    // Of what is repeated, it was recorded which operations were done: that says nothing of anything smaller.
+    const endOnFailure = this.isRepeated
+    const details = await fc.check(property, { seed, numRuns, path: this.#path ?? '', endOnFailure })
     if (!details.failed) return
     const replayPath = /replayPath="([^"]*)"/.exec(fc.stringify(details.counterexample))?.[1]
     const path = [details.counterexamplePath, replayPath].join(' ').trim()

@@ -14,6 +14,7 @@ export { type DeliveryMeasures, measureDeliveries } from './measure.js'
 export { deliveredNumber, purgeAttempts } from './purge.js'
 export { createEndpointSecrets, drawSecret, isSecret } from './secret.js'
 export {
+  countAwaitingEndpoints,
   createEndpoint,
   deleteEndpoint,
   disableEndpoint,

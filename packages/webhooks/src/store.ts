@@ -78,6 +78,29 @@ export async function listEndpoints(
   return (await LIST.rows(on, { afterCreatedAt, afterId: after?.id ?? null, countMax })).map(readEndpoint)
 }
 
+/** How many endpoints await an operator. */
+export interface AwaitingEndpoints {
+  readonly disabledCount: number
+  /** Those that are not disabled, and of which the last attempt failed. */
+  readonly failingCount: number
+}
+
+const COUNT_AWAITING = new Statement<{ readonly disabled: number; readonly failing: number }>(
+  'count-awaiting-webhook-endpoints',
+  sql`
+  select count(*) filter (where disabled_at is not null)::integer as disabled,
+         count(*) filter (where disabled_at is null and failing_since is not null)::integer as failing
+    from webhook_endpoint`,
+  { prepared: false }
+)
+
+/** Counts the endpoints that await an operator. */
+export async function countAwaitingEndpoints(on: RawQueries): Promise<AwaitingEndpoints> {
+  const [row] = await COUNT_AWAITING.rows(on, {})
+  if (row === undefined) throw new Error('a statement that counts answered no row')
+  return { disabledCount: row.disabled, failingCount: row.failing }
+}
+
 const FIND = new Statement<
   EndpointRow & { readonly secret: string; readonly previous_secret: string | null }
 >(
@@ -107,24 +130,34 @@ export async function findEndpoint(
  */
 const RELEASED = sql`leased_by = null, leased_until = null`
 
+/** Fragments: the columns of an endpoint's settings, and what they are after a change. */
+const [SETTINGS, NEW_SETTINGS, ENABLES] = [
+  sql`url, types, wallet_address`,
+  sql`coalesce(${placeholder('url')}, url), coalesce(${placeholder('types')}::text[], types),
+      case when ${placeholder('changesWalletAddress')}::boolean then ${placeholder('walletAddress')} else wallet_address end`,
+  sql`${placeholder('enable')}::boolean`
+]
+
 const UPDATE = new Statement<{ readonly id: string }>(
   'update-webhook-endpoint',
   sql`
   with endpoint as (
-    update webhook_endpoint
-       set url = coalesce(${placeholder('url')}, url),
-           types = coalesce(${placeholder('types')}::text[], types),
-           wallet_address = case when ${placeholder('changesWalletAddress')}::boolean
-                                 then ${placeholder('walletAddress')} else wallet_address end,
-           disabled_cause = case when ${placeholder('enable')}::boolean then null else disabled_cause end,
-           disabled_at = case when ${placeholder('enable')}::boolean then null else disabled_at end,
-           failing_since = case when ${placeholder('enable')}::boolean then null else failing_since end,
+    update webhook_endpoint e
+       set (${SETTINGS}) = row(${NEW_SETTINGS}),
+           disabled_cause = case when ${ENABLES} then null else disabled_cause end,
+           disabled_at = case when ${ENABLES} then null else disabled_at end,
+           failing_since = case when ${ENABLES} then null else failing_since end,
            ${RELEASED}
      where id = ${placeholder('id')}::uuid
+       and (row(${SETTINGS}) is distinct from row(${NEW_SETTINGS})
+            or ${ENABLES} and (disabled_at is not null or failing_since is not null or exists (
+              select 1 from webhook_delivery d
+               where d.endpoint_id = e.id and d.given_up_at is null
+                 and (d.attempts > 0 or d.first_attempted_at is not null or d.due_at is not null))))
     returning id
   ), begun_anew as (
     update webhook_delivery d set attempts = 0, first_attempted_at = null, due_at = null
-      from endpoint where d.endpoint_id = endpoint.id and d.given_up_at is null and ${placeholder('enable')}::boolean
+      from endpoint where d.endpoint_id = endpoint.id and d.given_up_at is null and ${ENABLES}
   )
   select id from endpoint`,
   { prepared: false }
@@ -140,7 +173,7 @@ export interface EndpointChange {
   readonly enable?: boolean | undefined
 }
 
-/** Changes an endpoint. @returns whether there is one */
+/** Changes an endpoint. @returns whether this call changed it: false when it was so already, or there is none */
 export async function updateEndpoint(on: RawQueries, id: string, change: EndpointChange): Promise<boolean> {
   const rows = await UPDATE.rows(on, {
     id,
@@ -157,14 +190,13 @@ const DISABLE = new Statement<{ readonly id: string }>(
   'disable-webhook-endpoint',
   sql`
   update webhook_endpoint
-     set disabled_cause = coalesce(disabled_cause, 'operator'), disabled_at = coalesce(disabled_at, ${placeholder('now')}::timestamptz),
-         ${RELEASED}
-   where id = ${placeholder('id')}::uuid
+     set disabled_cause = 'operator', disabled_at = ${placeholder('now')}::timestamptz, ${RELEASED}
+   where id = ${placeholder('id')}::uuid and disabled_at is null
   returning id`,
   { prepared: false }
 )
 
-/** Disables an endpoint. Idempotent. @returns whether there is one */
+/** Disables an endpoint. @returns whether this call did it: false when it was disabled already, or there is none */
 export async function disableEndpoint(on: RawQueries, id: string, nowMs: number): Promise<boolean> {
   return (await DISABLE.rows(on, { id, now: new Date(nowMs).toISOString() })).length === 1
 }
@@ -262,9 +294,9 @@ interface AttemptRow {
 const ATTEMPTS = new Statement<AttemptRow>(
   'list-webhook-attempts',
   sql`
-  select place::text as place, event_id, event_type, attempted_at, duration_ms, status, failure from webhook_attempt
-   where endpoint_id = ${placeholder('id')}::uuid and place < ${placeholder('before')}::bigint
-   order by place desc limit ${placeholder('countMax')}::integer`,
+  select a.place::text as place, a.event_id, a.event_type, a.attempted_at, a.duration_ms, a.status, a.failure from webhook_attempt a
+   where a.endpoint_id = ${placeholder('id')}::uuid and a.place < ${placeholder('before')}::bigint
+   order by a.place desc limit ${placeholder('countMax')}::integer`,
   { prepared: false }
 )
 

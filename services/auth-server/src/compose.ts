@@ -12,7 +12,7 @@ import {
 import { wakeAfter } from '@open-payments-server/service-kit/events'
 import { startGrpcServices } from '@open-payments-server/service-kit/grpc'
 import { openIssuerKeys } from '@open-payments-server/service-kit/issuers'
-import { openOperators } from '@open-payments-server/service-kit/operators'
+import { startOperators } from '@open-payments-server/service-kit/operators'
 import { publishCertificates } from '@open-payments-server/service-kit/metrics'
 import { countErrors } from '@open-payments-server/shared-store'
 import { openConsentProofs } from './compose/consent-proofs.js'
@@ -96,17 +96,18 @@ async function start(context: Context, overrides: AuthServerOverrides): Promise<
   })
   lifecycle.add(listeners)
   const issuerKeys = openIssuerKeys(context)
-  const operators = openOperators(context, issuerKeys)
-  const rpcs = { counters, callObserver: transports?.grpcServer, telling, operators }
+  const operators = await startOperators(context, issuerKeys)
+  const consentProofs = openConsentProofs(context, issuerKeys)
+  const { grantEndpoint } = domain.tokenMaker.addresses
+  const rpcs = { counters, callObserver: transports?.grpcServer, telling, operators, consentProofs }
   const grpcServer = await startGrpcServices({
     config,
     tls: opened.listenerTls,
     logger,
-    services: createGrpcServices({ ...context, ...resources, ...domain, ...wakers, ...rpcs })
+    services: createGrpcServices({ ...context, ...resources, ...domain, ...wakers, ...rpcs, grantEndpoint })
   })
   listeners.add(grpcServer)
 
-  const consentProofs = openConsentProofs(context, issuerKeys)
   const parts = { context, resources, domain, wakers, counters, consentProofs }
   const identityProviderServer = await startIdentityProviderServer(parts, {
     readiness,

@@ -76,7 +76,7 @@ export const authServerSchema = z.object({
   CONSENT_SIGN_IN_FROM: setting
     .text({
       description:
-        'From which amount on an ID token that proves consent must be of a fresh sign-in, in major units by asset code: `100.00 USD, 90.00 EUR`. All that payments may take together counts; without a limit, or in an asset that is not listed, it is always needed. `always`: for every consent.',
+        'From which amount on an ID token that proves consent must be of a fresh sign-in, in major units by asset code: `100.00 USD, 90.00 EUR`. All that payments may take together counts, in all their intervals; without a limit, with one that begins anew without end, or in an asset that is not listed, it is always needed. `always`: for every consent.',
       example: '100.00 USD, 90.00 EUR'
     })
     .optional(),

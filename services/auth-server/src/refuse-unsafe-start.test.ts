@@ -35,6 +35,16 @@ const start = (changed: Record<string, string | undefined>) => () => {
   refuseUnsafeStart(loadConfig({ ...safe, ...changed }))
 }
 
+const operatorsOf = (clientId: string | undefined): string =>
+  JSON.stringify([
+    {
+      issuer: 'https://login.test',
+      clientIds: [clientId],
+      rolesClaim: 'groups',
+      roles: { viewer: ['support'] }
+    }
+  ])
+
 describe('the auth server', () => {
   it('starts in production with https URLs, alone without Redis', () => {
     expect(start({})).not.toThrow()
@@ -64,16 +74,14 @@ describe('the auth server', () => {
     [
       {
         ...PROVING,
-        OPERATOR_ISSUERS: JSON.stringify([
-          {
-            issuer: 'https://login.test',
-            clientIds: [ISSUERS.split('@')[0]],
-            rolesClaim: 'groups',
-            roles: { viewer: ['support'] }
-          }
-        ])
+        OPERATOR_ISSUERS: operatorsOf(ISSUERS.split('@')[0]),
+        OPERATOR_MACHINES: 'operator.wallet.test=viewer'
       },
       /- OPERATOR_ISSUERS: .* is a client of CONSENT_ISSUERS too/
+    ],
+    [
+      { OPERATOR_ISSUERS: operatorsOf('console') },
+      /- OPERATOR_MACHINES: where people sign in .* operator\.wallet\.test=viewer/
     ],
     [{ REPLICA_COUNT: '2' }, /REDIS_URL/],
     [{ PUBLIC_URL: 'http://auth.test/' }, /PUBLIC_URL/],

@@ -36,7 +36,7 @@ const refusalOf = (call: Promise<unknown>): Promise<string> =>
   )
 const amount = (value: bigint, assetCode = 'USD') => ({ value: String(value), assetCode, assetScale: 2 })
 const change = (method: 'pauseGrant' | 'resumeGrant' | 'stopGrant', grantId: string, acting = ACTING) =>
-  callUnary(server.holder, method, { acting, grantId }, { idempotent: false })
+  callUnary(server.holder, method, { acting, grantId, idToken: '', ownership: '' }, { idempotent: false })
 const lower = (grantId: string, request: LowerRequest, acting = ACTING) =>
   callUnary(
     server.holder,
@@ -213,12 +213,10 @@ describe('a lowered grant', () => {
       'limits[0].receive_amount'
     ],
     ['an end that is past', { endTime: new Date(0) }, 'end_time'],
-    ['an end after the last interval', { endTime: new Date('2030-01-01T00:00:00Z') }, 'end_time']
+    ['an end after the one that was set', { endTime: new Date('2027-01-02T00:00:00Z') }, 'end_time']
   ])('refuses %s, and nothing changes', async (_what, request, field) => {
     const { grantId } = await monthly()
-    await server.database.query(
-      `update grant_request set payable_until = '2027-01-01' where id = '${grantId}'`
-    )
+    await server.database.query(`update grant_request set ends_at = '2027-01-01' where id = '${grantId}'`)
     expect(await refusalOf(lower(grantId, request))).toBe(`INVALID_ARGUMENT ${field}`)
     expect((await read(grantId)).acts).toEqual([])
   })
@@ -296,14 +294,33 @@ describe('whose grants they are', () => {
     expect((await list({ acting })).grants).toEqual([])
   })
 
-  it('refuses everybody but the person of its consent record', async () => {
+  it('lets whoever holds the wallet now restrict what somebody else consented to, and never resume it', async () => {
     const grant = await monthly()
     const { grantId } = grant
-    await server.prove(grant, { ...HOLDER, sub: 'somebody-else' }, {})
-    expect(await refusalOf(change('pauseGrant', grantId))).toBe('NOT_FOUND grant_id')
-    expect((await list()).grants.map((each) => each.grantId)).not.toContain(grantId)
-    const acting = { ...ACTING, holder: { ...HOLDER, sub: 'somebody-else' } }
-    expect((await read(grantId, acting)).grant?.grantId).toBe(grantId)
+    await server.prove(grant, { ...HOLDER, sub: 'the-holder-before' }, {})
+    const { grants } = await list()
+    expect(grants.find((each) => each.grantId === grantId)).toMatchObject({ isConsentOfAnother: true })
+    expect((await lowerTo(grantId, 500n)).grant).toMatchObject({ isConsentOfAnother: true })
+    await change('pauseGrant', grantId)
+    expect(await refusalOf(change('resumeGrant', grantId))).toBe('PERMISSION_DENIED grant_id')
+    const { grant: paused, acts } = await read(grantId)
+    expect(paused?.state).toBe(auth.AllowedGrantState.ALLOWED_GRANT_STATE_PAUSED)
+    expect(acts).toMatchObject([{ holder: HOLDER }, { holder: HOLDER }])
+    await change('stopGrant', grantId)
+    expect((await read(grantId)).grant?.state).toBe(auth.AllowedGrantState.ALLOWED_GRANT_STATE_ENDED)
+    const text = 'select sub from consent_record where grant_id = $1'
+    expect(await server.database.query(text, [grantId])).toEqual([{ sub: 'the-holder-before' }])
+  })
+
+  it('lets the person of its consent record resume it', async () => {
+    const grant = await monthly()
+    await server.prove(grant, HOLDER, {})
+    await change('pauseGrant', grant.grantId)
+    const { grant: resumed } = await change('resumeGrant', grant.grantId)
+    expect(resumed).toMatchObject({
+      isConsentOfAnother: false,
+      state: auth.AllowedGrantState.ALLOWED_GRANT_STATE_IN_FORCE
+    })
   })
 
   it('knows no grant that was not consented to', async () => {

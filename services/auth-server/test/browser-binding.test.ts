@@ -439,6 +439,26 @@ describe('who cannot go on', () => {
     expect(response.headers.get('cache-control')).toBe('no-store')
   })
 
+  it('is sent to no client by a link that was over when it was first opened, as a person', async () => {
+    const grant = await requestPendingGrant(auth, shop)
+    await shop.request('DELETE', grant.continueUri, { accessToken: grant.continuationToken })
+    const page = await ask(grant.redirect, AS_BROWSERS_DO)
+    expect([page.status, page.headers.get('location')]).toEqual([403, null])
+    expect(page.text).toContain('<h1>This request cannot be opened here</h1>')
+    expect((await ask(grant.redirect, '*/*')).status).toBe(303)
+  })
+
+  it('is sent back to the client by a link that is over in the browser that began', async () => {
+    const grant = await requestPendingGrant(auth, shop)
+    const cookie = await startInBrowser(auth, grant)
+    await shop.request('DELETE', grant.continueUri, { accessToken: grant.continuationToken })
+    const answer = await auth.send('GET', grant.redirect, { cookie, accept: AS_BROWSERS_DO })
+    expect([answer.status, answer.headers.get('location')]).toEqual([
+      303,
+      expect.stringContaining('result=grant_invalid')
+    ])
+  })
+
   it.each(['*/*', 'application/json', 'application/json, text/html;q=0.9', ''])(
     'reads JSON as a program that accepts "%s"',
     async (accept) => {

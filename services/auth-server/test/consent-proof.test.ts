@@ -248,6 +248,23 @@ describe('less than was asked', () => {
     expect(rows).toEqual([{ count: 1 }])
   })
 
+  it('ends with the last day that its document has, and with no other', async () => {
+    const grant = await ask()
+    const endsAt = new Date(auth.clock.now() + 3_600_000).toISOString()
+    const body = await acceptance(grant, {}, { endsAt })
+    const later = new Date(auth.clock.now() + 7_200_000).toISOString()
+    expect(await accept(grant, { ...body, endsAt: later })).toMatchObject(refusal('document.endsAt'))
+    expect(await accept(grant, body)).toMatchObject(refusal('document.endsAt'))
+    const silent = await acceptance(grant)
+    expect(await accept(grant, { ...silent, endsAt })).toMatchObject(refusal('document.endsAt'))
+    expect((await issued(grant, { ...body, endsAt })).status).toBe(200)
+    const grantId = grant.continueUri.split('/').at(-1)
+    expect(JSON.parse((await recordOf(grant))?.document ?? '')).toMatchObject({ endsAt })
+    expect(await auth.database.query('select ends_at from grant_request where id = $1', [grantId])).toEqual([
+      { ends_at: new Date(endsAt) }
+    ])
+  })
+
   it.each<[string, (asked: Json) => unknown, string]>([
     [
       'a higher amount',
@@ -320,6 +337,7 @@ describe('a page that was taken over can grant nothing:', () => {
     ['name of the client', { clientName: 'Your bank' }, 'document.clientName'],
     ['interaction', { interaction: randomUUID() }, 'document.interaction'],
     ['auth server', { authServer: 'https://auth.evil/' }, 'document.authServer'],
+    ['end', { endsAt: '2030-01-01T00:00:00.000Z' }, 'document.endsAt'],
     ['deadline', { expiresAt: '2030-01-01T00:00:00.000Z' }, 'document.expiresAt'],
     ['member too many', { more: true }, 'document.more'],
     ['language that is none', { language: 'the Queen\u2019s' }, 'document.language'],
@@ -627,6 +645,10 @@ describe('with CONSENT_PROOF', () => {
         const { grant, proof } = await askAt(server)
         const body = { proved: proof, unproved: {}, half: { ...proof, ownership: undefined } }[kind]
         statuses[kind] = (await decide(server, grant, 'accept', body)).status
+        // Whether it counts only with its record is noted with the approval.
+        const text = 'select needs_consent_record as needed from interaction where id = $1'
+        const isProved = kind === 'proved' && statuses[kind] === 202
+        expect(await server.database.query(text, [grant.interactionId])).toEqual([{ needed: isProved }])
       }
       expect(statuses).toEqual(expected)
     })

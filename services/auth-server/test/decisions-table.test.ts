@@ -134,6 +134,38 @@ describe('what the auth server answers', () => {
     it('when it does not publish the key that signed', async () => {
       expect(await request(market.walletAddress)).toMatchObject(refusal(400, 'invalid_client'))
     })
+    it('when it signs as another URL of its wallet address: the answer says how that is spelled', async () => {
+      const holder = auth.wallet.setWalletAddress('alice', { authServer: PUBLIC_URL })
+      const alias = shop.walletAddress.replace('127.0.0.1', 'localhost')
+      const answer = await shop.request('POST', PUBLIC_URL, { body: outgoingPaymentRequest(alias, holder) })
+      expect(answer).toMatchObject(refusal(400, 'invalid_client'))
+      expect(answer.textAt('error.description')).toContain(shop.walletAddress)
+    })
+    it('when the id of its wallet address is none', async () => {
+      const holder = auth.wallet.setWalletAddress('alice', { authServer: PUBLIC_URL })
+      const nameless = auth.createClient('nameless')
+      const document = {
+        id: '$wallet.test/nameless',
+        assetCode: 'USD',
+        assetScale: 2,
+        authServer: PUBLIC_URL
+      }
+      auth.wallet.setDocument('/nameless', document)
+      const answer = await nameless.request('POST', PUBLIC_URL, {
+        body: outgoingPaymentRequest(nameless.walletAddress, holder)
+      })
+      expect(answer).toMatchObject(refusal(400, 'invalid_client'))
+    })
+    it('when its keys say that they are those of another URL, also where nobody is asked', async () => {
+      const key = createTestKey('hosted-key')
+      const keysLocation = 'https://wallet.test/hosted/jwks.json'
+      const url = auth.wallet.setWalletAddress('hosted', { keys: [key.jwk], keysLocation })
+      const answer = await auth.signWith(key).request('POST', PUBLIC_URL, {
+        body: { client: url, access_token: incomingPayments }
+      })
+      expect(answer).toMatchObject(refusal(400, 'invalid_client'))
+      expect(answer.textAt('error.description')).toContain('https://wallet.test/hosted')
+    })
     it('when it is known by its key alone and the account holder would have to be asked', async () => {
       const key = createTestKey()
       const answer = await auth.signWith(key).request('POST', PUBLIC_URL, {
@@ -144,6 +176,24 @@ describe('what the auth server answers', () => {
       })
       expect(answer).toMatchObject(refusal(400, 'invalid_client'))
     })
+  })
+
+  it.each([
+    ['as it signs', 'same', 'http://localhost', '/same'],
+    ['with a final slash', 'slash', 'http://localhost', '/slash/'],
+    ['with its host in upper case', 'upper', 'HTTP://LocalHost', '/upper']
+  ])('but not to a client whose document spells its URL %s', async (_spelling, name, host, path) => {
+    const client = auth.createClient(name)
+    const { port } = new URL(client.walletAddress)
+    const id = `${host}:${port}${path}`
+    auth.wallet.setDocument(`/${name}`, { id, assetCode: 'USD', assetScale: 2, authServer: PUBLIC_URL })
+    const answer = await client.request('POST', PUBLIC_URL, {
+      body: outgoingPaymentRequest(
+        `http://localhost:${port}/${name}`,
+        auth.wallet.setWalletAddress('alice', { authServer: PUBLIC_URL })
+      )
+    })
+    expect(answer.status).toBe(200)
   })
 
   describe('while what the request needs cannot be fetched: 503, with the time to come again', () => {

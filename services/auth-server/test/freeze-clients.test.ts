@@ -112,7 +112,7 @@ describe('a frozen client', () => {
     try {
       expect(await issue()).toBe('client-frozen')
       await order(false)
-      expect(await issue()).toBe('issued')
+      expect(await issue()).toEqual({ endsAtMs: undefined })
       await order(true)
       expect(await issue()).toBe('client-frozen')
       await order(false)
@@ -207,6 +207,26 @@ describe('FreezeClient', () => {
       ],
       ['client.unfrozen', shop.walletAddress, expect.objectContaining({ frozen: false, reason: 'new key' })]
     ])
+  })
+
+  it('is ended only where it is the freeze that was shown', async () => {
+    const end = (freezeTime: Date | undefined) =>
+      callUnary(
+        operator,
+        'unfreezeClient',
+        { client: shop.walletAddress, reason: '', freezeTime },
+        { idempotent: false }
+      )
+    const shown = await order(true, shop.walletAddress, 'stolen key')
+    await order(false)
+    auth.clock.advanceSeconds(1)
+    const another = await order(true, shop.walletAddress, 'court order')
+    expect(await refusalOf(end(shown?.freezeTime))).toBe('FAILED_PRECONDITION freeze_time')
+    expect(await order(true)).toEqual(another)
+    expect((await end(another?.freezeTime)).client).toMatchObject({ frozen: false })
+    // It has ended already.
+    expect((await end(another?.freezeTime)).client).toMatchObject({ frozen: false })
+    expect(await refusalOf(end(new Date(-1e15)))).toBe('INVALID_ARGUMENT freeze_time')
   })
 
   it('is told to the watchers of revocations', async () => {

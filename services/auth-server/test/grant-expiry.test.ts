@@ -1,7 +1,8 @@
 import { callUnary } from '@open-payments-server/grpc-transport'
+import { payableUntilMs } from '@open-payments-server/value-types/intervals'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import type { AccessItem } from '../src/domain/access.js'
-import { payableUntilMs } from '../src/domain/grant-expiry.js'
+import { accessAt, usableUntilMs } from '../src/domain/grant-expiry.js'
 import { issueGrant } from '../src/features/continue-grant/issue-grant.js'
 import { completeEvents } from '../src/features/tell-events/complete-events.js'
 import { tellExpiringGrants } from '../src/features/tell-expiring-grants/tell-expiring-grants.js'
@@ -109,4 +110,40 @@ it.each([
   const reading = { type: 'outgoing-payment', actions: ['read'], identifier: ALICE } as const
   const items = intervals.map((interval) => spending(interval === undefined ? {} : { interval }))
   expect(payableUntilMs([reading, ...items])).toBe(endMs)
+})
+
+describe('what a grant allows once nothing can be paid under it', () => {
+  const paying = (actions: readonly string[], interval?: string): AccessItem => ({
+    ...spending(interval === undefined ? {} : { interval }),
+    actions
+  })
+  const quotes = (actions: readonly string[]): AccessItem => ({ type: 'quote', actions })
+  const ALL = ['create', 'read-all', 'list-all']
+
+  it.each<[string, AccessItem[], (readonly string[])[]]>([
+    ['is all but what shows what others made', [paying([...ALL, 'read'], JANUARY)], [['create', 'read']]],
+    [
+      'has no item of which nothing is left',
+      [paying(['create'], JANUARY), quotes(['read-all']), paying(['list-all'])],
+      [['create']]
+    ],
+    [
+      'is everything where one payment goes on',
+      [paying(ALL, JANUARY), paying(['create'])],
+      [ALL, ['create']]
+    ],
+    ['is everything where nothing was to be paid', [paying(['read-all'], JANUARY)], [['read-all']]]
+  ])('%s', (_what, access, left) => {
+    expect(accessAt(access, END_MS - 1)).toBe(access)
+    expect(accessAt(access, END_MS).map(({ actions }) => actions)).toEqual(left)
+  })
+
+  it.each<[string, AccessItem[], number | undefined]>([
+    ['nothing', [paying(ALL, JANUARY), quotes(['read-all'])], END_MS],
+    ['what it made', [paying(['create', 'read'], JANUARY)], undefined],
+    ['what it may make', [paying(['create'], JANUARY), quotes(['create'])], undefined],
+    ['payments', [paying(['create'])], undefined]
+  ])('can be used until then, or without end: %s is left', (_what, access, endMs) => {
+    expect(usableUntilMs(access)).toBe(endMs)
+  })
 })

@@ -304,7 +304,8 @@ function rowsOf(
         nonce: 'nonce',
         reference: `reference ${String(each)}`,
         state: 'PENDING',
-        expires_at: instantText(nowMs + 2 * HOUR_MS)
+        expires_at: instantText(nowMs + 2 * HOUR_MS),
+        needs_consent_record: false
       }))
     ],
     [
@@ -342,8 +343,10 @@ async function takeComposed(step: Step, nowMs: number): Promise<unknown> {
           nowMs,
           continueBeforeMs: nowMs + HOUR_MS,
           finishCodeHash: step.withCode ? CODE : undefined,
+          endsAtMs: undefined,
           granted: undefined,
-          consentRecord: undefined
+          consentRecord: undefined,
+          needsConsentRecord: false
         })
       )
     case 'issue': {
@@ -359,7 +362,7 @@ async function takeComposed(step: Step, nowMs: number): Promise<unknown> {
             { id: grantId(step.number), access: [] },
             step.withToken ? token : undefined,
             nowMs
-          )) === 'issued'
+          )) instanceof Object
       )
     }
     case 'end': {

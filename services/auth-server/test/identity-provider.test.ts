@@ -53,6 +53,7 @@ describe('the identity provider', () => {
       state: 'PENDING',
       ...told,
       payees: null,
+      endsAt: null,
       returnOrigin: new URL(FINISH_URI).origin,
       mayChange: ['actions', 'limits.debitAmount', 'limits.receiveAmount', 'limits.interval'],
       consentProof: 'either',

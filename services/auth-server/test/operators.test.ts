@@ -12,6 +12,7 @@ import { createLogger, Lifecycle, systemClock } from '@open-payments-server/runt
 import { openIssuerKeys } from '@open-payments-server/service-kit/issuers'
 import { openOperators } from '@open-payments-server/service-kit/operators'
 import { startTestIssuer, type TestIssuer } from '@open-payments-server/testing'
+import { OPERATOR_ROLES } from '../src/grpc/operator-roles.js'
 import { GrpcFixture, SHOP, spending } from './support/grpc-fixture.js'
 
 const logger = createLogger({ service: 'test', level: 'silent' })
@@ -107,6 +108,59 @@ describe('operators of the auth server', () => {
     const { client } = await callUnary(olga, 'freezeClient', request, { idempotent: true })
     expect(client?.frozenBy).toBe(`olga-7 at ${issuer.issuer} (Olga)`)
     olga.close()
+  })
+
+  it('are recorded as whoever changed something, or found that it was so already, by each act', async () => {
+    const client = 'https://wallet.example/kiosk'
+    const { grantId } = await server.grant({ access: [spending()], clientWalletAddress: client })
+    const once = { idempotent: false }
+    const acts: Readonly<Record<string, () => Promise<unknown>>> = {
+      freezeClient: () => callUnary(server.operator, 'freezeClient', { client, reason: '' }, once),
+      unfreezeClient: () => callUnary(server.operator, 'unfreezeClient', { client, reason: '' }, once),
+      revokeGrant: () => callUnary(server.operator, 'revokeGrant', { grantId }, once)
+    }
+    const { grants } = OPERATOR_ROLES
+    const roles = Object.entries(grants).filter(([, role]) => role !== 'viewer')
+    expect(Object.keys(acts).toSorted()).toEqual(roles.map(([name]) => name).toSorted())
+    for (const [name, act] of Object.entries(acts)) {
+      const outcomes = async (): Promise<string[]> => {
+        const rows = await server.database.query<{ outcome: string }>(
+          'select outcome from operator_action where lower(method) like $1 and subject = any ($2) order by outcome',
+          [`%/${name.toLowerCase()}`, [client, grantId]]
+        )
+        return [name, ...rows.map(({ outcome }) => outcome)]
+      }
+      await act()
+      expect(await outcomes()).toEqual([name, 'done'])
+      await act()
+      expect(await outcomes()).toEqual([name, 'done', 'unchanged'])
+    }
+  })
+
+  it('are recorded with the one name of a client, however they call it', async () => {
+    const url = 'https://wallet.example/stand'
+    const thumbprint = 'NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs'
+    const { grantId } = await server.grant({ access: [spending()], clientWalletAddress: url })
+    const once = { idempotent: false }
+    await callUnary(server.operator, 'freezeClient', { client: url, reason: '' }, once)
+    const spelled = { client: 'HTTPS://Wallet.Example:443/stand/', reason: '' }
+    await callUnary(server.operator, 'unfreezeClient', spelled, once)
+    await server.database.query(
+      `update grant_request set client_wallet_address = null, client_jwk_thumbprint = $2 where id = $1`,
+      [grantId, thumbprint]
+    )
+    await callUnary(server.operator, 'freezeClient', { client: thumbprint, reason: '' }, once)
+    await callUnary(server.operator, 'unfreezeClient', { client: `jwk:${thumbprint}`, reason: '' }, once)
+    const recorded = await server.database.query(
+      `select method like '%/FreezeClient' as freezes, subject, outcome from operator_action
+        where subject_kind = 'client' and (subject ilike '%stand%' or subject like '%' || $1) order by subject, method`,
+      [thumbprint]
+    )
+    expect(recorded).toEqual(
+      [url, `jwk:${thumbprint}`].flatMap((subject) =>
+        [true, false].map((freezes) => ({ freezes, subject, outcome: 'done' }))
+      )
+    )
   })
 
   it('act only with the role', async () => {

@@ -80,6 +80,7 @@ it('a table is written by one part of a statement, or by parts that never touch 
   /** Statements that write a table with several parts, and why these parts never touch the same row. */
   const disjoint: Readonly<Record<string, string>> = {
     'approve-grant: access_item': 'items that were granted are changed, and only others deleted',
+    'lock-event-log: event_epoch': 'an epoch is inserted if there is none to be met for the first time',
     'lease-webhook-endpoints: webhook_endpoint':
       'leases that are held are renewed, and only others are taken',
     'record-webhook-deliveries: webhook_delivery':

@@ -11,7 +11,7 @@ import {
 } from '@open-payments-server/runtime'
 import { startGrpcServices } from '@open-payments-server/service-kit/grpc'
 import { openIssuerKeys } from '@open-payments-server/service-kit/issuers'
-import { openOperators } from '@open-payments-server/service-kit/operators'
+import { startOperators } from '@open-payments-server/service-kit/operators'
 import { wakeAfter } from '@open-payments-server/service-kit/events'
 import { createHealthRoutes } from '@open-payments-server/service-kit/health'
 import { publishCertificates } from '@open-payments-server/service-kit/metrics'
@@ -99,7 +99,7 @@ async function start(context: Context, overrides: ResourceServerOverrides): Prom
     graceMs: config.SHUTDOWN_GRACE_SECONDS * 1_000
   })
   lifecycle.add(listeners)
-  const operators = openOperators(context, openIssuerKeys(context))
+  const operators = await startOperators(context, openIssuerKeys(context))
   const rpcs = { counters, callObserver: transports?.grpcServer, telling, operators, ...peers, ...holders }
   const grpcServer = await startGrpcServices({
     config,

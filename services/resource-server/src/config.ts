@@ -3,6 +3,7 @@ import {
   databaseSettings,
   eventSettings,
   type Environment,
+  grpcClientSettings,
   grpcClientsSetting,
   grpcListenerSettings,
   loadConfiguration,
@@ -47,43 +48,10 @@ export const resourceServerSchema = z.object({
   ),
   ...operatorSettings,
   ...operatorAmountSettings,
-  AUTH_GRPC_TARGET: setting.text({
-    description: "The auth server's gRPC address.",
-    example: 'dns:///auth-server-grpc:3002'
+  ...grpcClientSettings('AUTH', {
+    service: 'auth server',
+    knownBy: 'The auth server identifies it by the names in it.'
   }),
-  AUTH_GRPC_DEADLINE_MS: setting
-    .wholeNumber(
-      {
-        description: 'Maximum duration of one call to the auth server, retries included, in milliseconds.',
-        example: '3000'
-      },
-      { min: 50, max: 60_000 }
-    )
-    .prefault('3000'),
-  AUTH_GRPC_TLS_CA_FILE: setting
-    .text({
-      description:
-        "Certificates of the authorities that sign the auth server's certificate: a PEM file. Required in production. Reloaded when it is replaced, like the two below: see [mutual TLS](decisions/mutual-tls.md).",
-      example: '/run/secrets/grpc/ca.crt'
-    })
-    .optional(),
-  AUTH_GRPC_TLS_CERTIFICATE_FILE: setting
-    .text({
-      description:
-        'Certificate that this service presents to the auth server: a PEM file. The auth server identifies it by the names in it.',
-      example: '/run/secrets/grpc/tls.crt'
-    })
-    .optional(),
-  AUTH_GRPC_TLS_KEY_FILE: setting
-    .text({ description: 'Key of that certificate: a PEM file.', example: '/run/secrets/grpc/tls.key' })
-    .optional(),
-  AUTH_GRPC_TLS_SERVER_NAME: setting
-    .text({
-      description:
-        "DNS name that the auth server's certificate must contain. Default: the host of AUTH_GRPC_TARGET. Required if that is an IP address.",
-      example: 'auth-server-grpc'
-    })
-    .optional(),
   ...metricsSettings,
   ...telemetrySettings,
   ...databaseSettings({ example: 'postgresql://wallet:password@postgres:5432/wallet?sslmode=verify-full' }),
@@ -325,7 +293,8 @@ export const resourceServerSchema = z.object({
   PROCESSING_POLL_SECONDS: setting
     .wholeNumber(
       {
-        description: 'How often pending payments are looked for without a wake-up, in seconds.',
+        description:
+          'How often pending payments are looked for without a wake-up, in seconds. Much less than the ten minutes for which payments between currencies are made after their terms.',
         example: '5'
       },
       { min: 1, max: 3600 }
@@ -335,7 +304,7 @@ export const resourceServerSchema = z.object({
     .wholeNumber(
       {
         description:
-          'How long a payment that meets an approval rule waits for the decision, in seconds; then it is declined. At most PURGE_RETENTION_DAYS, so that its receiver is still there.',
+          'How long a payment that meets an approval rule waits for the decision, in seconds; then it is declined. One to another provider or currency waits no longer than its terms stand (QUOTE_LIFETIME_SECONDS). At most PURGE_RETENTION_DAYS, so that its receiver is still there.',
         example: '86400'
       },
       { min: 1, max: 30 * SECONDS_PER_DAY }
@@ -365,16 +334,6 @@ export const resourceServerSchema = z.object({
   ...eventSettings('spiffe://wallet.example/risk'),
   ...shutdownSettings
 })
-
-/**
- * The settings that name the files of the certificates that are shown to the auth server, and of the authorities that
- * verify its own.
- */
-export const AUTH_GRPC_TLS = {
-  certificate: 'AUTH_GRPC_TLS_CERTIFICATE_FILE',
-  key: 'AUTH_GRPC_TLS_KEY_FILE',
-  authority: 'AUTH_GRPC_TLS_CA_FILE'
-} as const
 
 /** The settings of the resource server, parsed. */
 export type ResourceServerConfig = Readonly<z.output<typeof resourceServerSchema>>

@@ -23,6 +23,9 @@ const SAFE = {
 /** Not read here: what is in it is found out at the start of what signs with it. */
 const OWNERSHIP_KEYS = '{"keys":[{"kty":"OKP","crv":"Ed25519","x":"Xw3Kq","d":"Zr8Lm"}]}'
 
+const OPERATORS =
+  '[{"issuer":"https://login.test","clientIds":["console"],"rolesClaim":"groups","roles":{"operator":["operations"]}}]'
+
 const PLAINTEXT_LISTENER = {
   GRPC_TLS_CERTIFICATE_FILE: undefined,
   GRPC_TLS_KEY_FILE: undefined,
@@ -46,6 +49,8 @@ describe('the start', () => {
       start({ ENVIRONMENT: 'development', PUBLIC_URL: 'http://localhost:3000', GRPC_REFLECTION: 'true' })
     ).not.toThrow()
     expect(start({ OWNERSHIP_KEYS, GRPC_HOLDER_CLIENTS: 'web.wallet.test' })).not.toThrow()
+    const OPERATOR_MACHINES = 'operator.wallet.test=viewer,core.wallet.test=operator+unattended'
+    expect(start({ OPERATOR_ISSUERS: OPERATORS, OPERATOR_MACHINES })).not.toThrow()
     expect(
       start({ AUTH_GRPC_TARGET: 'ipv4:10.0.0.1:3002', AUTH_GRPC_TLS_SERVER_NAME: 'auth-server-grpc' })
     ).not.toThrow()
@@ -82,6 +87,7 @@ describe('the start', () => {
     ['GRPC_TLS_CLIENT_CA_FILE', { GRPC_TLS_CLIENT_CA_FILE: undefined }],
     ['GRPC_OPERATOR_CLIENTS', { GRPC_OPERATOR_CLIENTS: undefined }],
     ['OPERATOR_MACHINES', { OPERATOR_MACHINES: undefined }],
+    ['OPERATOR_MACHINES', { OPERATOR_ISSUERS: OPERATORS }],
     ['OPERATOR_ISSUERS', { OPERATOR_ISSUERS: '{' }],
     ['GRPC_HOST', { ...PLAINTEXT_LISTENER, ENVIRONMENT: 'development' }],
     ['AUTH_GRPC_TLS_CA_FILE', PLAINTEXT_CONNECTION],

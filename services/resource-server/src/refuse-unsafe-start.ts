@@ -1,13 +1,12 @@
-import { isLoopbackTarget, isNamedTarget } from '@open-payments-server/grpc-transport'
+import { findUnsafeConnection } from '@open-payments-server/grpc-transport'
 import {
   ConfigurationError,
-  findPlaintext,
   findUnsafeGrpcListener,
   findUnsafeSettings,
   findWeakSecrets
 } from '@open-payments-server/runtime/configuration'
 import { findUnsafeOperators } from '@open-payments-server/service-kit/operators'
-import { AUTH_GRPC_TLS, type ResourceServerConfig, resourceServerSchema } from './config.js'
+import { type ResourceServerConfig, resourceServerSchema } from './config.js'
 
 /** Allowed ILP addresses (published API): with the payment's own segment appended, at most 1,023 characters. */
 const ILP_ADDRESS = /^(?=.{1,900}$)(?:g|private|example|peer|self|test[1-3]?|local)(?:\.[a-zA-Z0-9_~-]+)+$/
@@ -30,7 +29,10 @@ export function refuseUnsafeStart(config: ResourceServerConfig): void {
     'WALLET_ADDRESS_PAGE_URL'
   ])
   if (config.ENVIRONMENT === 'production') problems.push(...findWeakSecrets(resourceServerSchema, config))
-  problems.push(...findUnsafeGrpcListener(config, ['GRPC_OPERATOR_CLIENTS']), ...findUnsafeConnection(config))
+  problems.push(
+    ...findUnsafeGrpcListener(config, ['GRPC_OPERATOR_CLIENTS']),
+    ...findUnsafeConnection(config, 'AUTH', 'auth server')
+  )
   problems.push(...findUnsafeOperators(config))
   if (!ILP_ADDRESS.test(config.ILP_ADDRESS)) {
     problems.push('ILP_ADDRESS: must be an ILP address such as g.example.wallet or test.wallet')
@@ -61,21 +63,5 @@ function findUnsafeHolders(config: ResourceServerConfig): string[] {
     problems.push('HOLDER_CLAIM: required with HOLDER_CLAIM_ISSUER')
   if (claim !== undefined && UNSTABLE_CLAIMS.includes(claim))
     problems.push('HOLDER_CLAIM: must be a claim that nobody can change about themselves')
-  return problems
-}
-
-/** Unsafe connections to the auth server: plain text over a network, or to an unnamed peer. */
-function findUnsafeConnection(config: ResourceServerConfig): string[] {
-  const { AUTH_GRPC_TARGET: target } = config
-  const problems = findPlaintext(config, Object.values(AUTH_GRPC_TLS), {
-    setting: 'AUTH_GRPC_TARGET',
-    isLoopback: isLoopbackTarget(target)
-  })
-  const isTls = config.AUTH_GRPC_TLS_CA_FILE !== undefined
-  if (isTls && config.AUTH_GRPC_TLS_SERVER_NAME === undefined && !isNamedTarget(target)) {
-    problems.push(
-      "AUTH_GRPC_TLS_SERVER_NAME: must be the name in the auth server's certificate when AUTH_GRPC_TARGET is an address"
-    )
-  }
   return problems
 }

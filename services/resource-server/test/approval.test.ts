@@ -630,6 +630,7 @@ describe('a rule', () => {
       [{ client: 'https://shop.example/wallet?a' }, /^INVALID_ARGUMENT client: /],
       [{ client: 'https://shop@shop.example/wallet' }, /^INVALID_ARGUMENT client: /],
       [{ client: 'https://shöp.example/wallet' }, /^INVALID_ARGUMENT client: /],
+      [{ client: 'https://shop.example./wallet' }, /^INVALID_ARGUMENT client: /],
       [{ client: `https://${'x'.repeat(2_100)}` }, /^INVALID_ARGUMENT client: /],
       [{ method: 'carrier pigeon' }, /^INVALID_ARGUMENT method: method must be local or ilp$/]
     ]

@@ -155,6 +155,19 @@ describe('an audit of payments between assets, with fees, and in part', () => {
       () => `outgoing payment ${quoted}: its quote is ${otherQuote} and its fee 11, and it was persisted with`
     ],
     [
+      'a payment between currencies that was paid after its terms had ended',
+      () =>
+        `update outgoing_payment set begin_until = updated_at - interval '10 minutes' where id = '${whole}'`,
+      () => `of payment ${whole} came at`
+    ],
+    [
+      'a payment between currencies that was approved, and paid after its terms had ended',
+      () => `update outgoing_payment set begin_until = updated_at where id = '${whole}';
+             insert into payment_approval (payment_id, rule_id, requested_at, expires_at, decision, decided_at)
+             select id, id, created_at, created_at + interval '1 second', 'approved', created_at from outgoing_payment where id = '${whole}'`,
+      () => `of payment ${whole} came at`
+    ],
+    [
       'a quote that says other terms',
       () =>
         `update quote set debit_value = debit_value + 1 where id = (select quote_id from outgoing_payment where id = '${quoted}')`,

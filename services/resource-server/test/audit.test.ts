@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { wallet } from '@open-payments-server/proto'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { damageDatabase } from '@open-payments-server/testing'
 import { type PaymentWorld, startPaymentWorld, usd } from './support/payment-world.js'
@@ -26,7 +28,7 @@ const ALICE_AND_BOB = `(select * from account where name = 'alice') a, (select *
 describe('an audit', () => {
   it('names what it checked, and finds nothing where all adds up', async () => {
     const { checks } = await world.operate('audit', { openReservationAgeMaxSeconds: 0 })
-    expect(checks.map(({ invariant }) => invariant).length).toBe(25)
+    expect(checks.map(({ invariant }) => invariant).length).toBe(27)
     expect(checks.flatMap(({ violations }) => violations)).toEqual([])
     expect(checks.find(({ invariant }) => invariant.includes('payment has sent'))?.checkedCount).toBe(1n)
   })
@@ -251,12 +253,13 @@ describe('an audit', () => {
       receiver_expired: 0,
       receiver_full: 0,
       account_frozen: 0,
+      rate_changed: 0,
       partially_delivered: 50
     }).map(([reason, delivered]): [string, string, string] => [
       `a delivered payment that failed with ${reason}, though its receiver could take it`,
       `update outgoing_payment set state = 'failed', failure_reason = '${reason}', settled_debit_value = ${String(delivered)},
               settled_receive_value = ${String(delivered)}`,
-      `it failed with ${reason}, which its receiver contradicts`
+      `it failed with ${reason}, which its receiver or its terms contradict`
     ]),
     ['another grant', 'update outgoing_payment set grant_id = gen_random_uuid()', 'its grant is here'],
     [
@@ -355,6 +358,46 @@ describe('an audit', () => {
     world.limits.auditViolations = ['window 1 counts 5 and has 4']
     expect(await world.audit()).toEqual(['window 1 counts 5 and has 4'])
     world.limits.auditViolations = []
+  })
+
+  it('is made once for all who ask the same meanwhile, and others wait for their turn', async () => {
+    const audits = async (): Promise<number> => {
+      const [row] = await world.database.query<{ count: number }>(
+        `select (select count(*) from event_outbox where type like 'audit.%')::int
+                + (select count(*) from event where type like 'audit.%')::int as count`
+      )
+      return row?.count ?? NaN
+    }
+    const waiting = async (): Promise<number> => {
+      const backends = await world.database.query(
+        `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database() and query like '%count(*) from asset%'`
+      )
+      return backends.length
+    }
+    const before = await audits()
+    const ask = (openReservationAgeMaxSeconds: number) =>
+      world.operate('audit', { openReservationAgeMaxSeconds })
+    const client = await world.server.pool.connect()
+    let same: Promise<wallet.AuditResponse>[]
+    let other: Promise<wallet.AuditResponse>
+    try {
+      await client.query('begin')
+      await client.query('lock table asset in access exclusive mode')
+      same = Array.from({ length: 4 }, () => ask(0))
+      while ((await waiting()) === 0) await delay(5)
+      other = ask(60)
+      await delay(200)
+      expect(await waiting()).toBe(1)
+    } finally {
+      await client.query('rollback')
+      client.release()
+    }
+    const [first, ...further] = await Promise.all(same)
+    for (const answer of further) expect(answer).toEqual(first)
+    expect((await other).checks.flatMap(({ violations }) => violations)).toEqual([])
+    expect((await audits()) - before).toBe(2)
+    await ask(0)
+    expect((await audits()) - before).toBe(3)
   })
 
   it('finds nothing while payments go on', async () => {

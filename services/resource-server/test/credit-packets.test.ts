@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { sizeOnDisk, whenLocked } from '@open-payments-server/testing'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
@@ -37,6 +38,9 @@ afterAll(async () => {
 const read = (receiver: string) => world.request('GET', receiver.slice(PUBLIC_URL.length))
 const owedBy = (peer: PayingPeer) => peers.owedBy(peer)
 const destination = async (receiver: string) => peers.destinationOf((await read(receiver)).at('methods'))
+/** Ends the tokens of a peer at once. */
+const endTokens = (peer: PayingPeer) =>
+  peers.operate('rotatePeerToken', { name: peer.name, incomingToken: randomUUID(), overlapSeconds: 0 })
 /** A packet that pays a payment, caught before it is posted. */
 const packetTo = async (peer: PayingPeer, receiver: string, value: bigint) =>
   catchPacket(peer, await destination(receiver), value)
@@ -53,7 +57,10 @@ describe('a packet', () => {
     expect(await owedBy(peer)).toBe('100')
   })
 
-  it('that expires while it waits for others is refused', async () => {
+  it.each([
+    ['that expires', 60],
+    ['whose answer would come too late', 29.7]
+  ])('%s while it waits for others is refused', async (_which, seconds) => {
     const peer = await peers.create()
     const receiver = await world.createReceiver()
     const packet = await packetTo(peer, receiver, 5n)
@@ -62,7 +69,7 @@ describe('a packet', () => {
     await other.query('select from incoming_payment where id = $1 for no key update', [receiver.slice(-36)])
     const answered = peer.post(packet)
     await whenLocked(world.database.query)
-    world.clock.advanceSeconds(60)
+    world.clock.advanceSeconds(seconds)
     await other.query('commit')
     other.release()
     expect(codeOf(await answered)).toBe('R00')
@@ -92,6 +99,33 @@ describe('a packet', () => {
 })
 
 describe('at two replicas', () => {
+  it('a token that ended at one is refused at once by the other, whose clock is behind', async () => {
+    const peer = await peers.create()
+    const receiver = await world.createReceiver()
+    const [first, second] = [await packetTo(peer, receiver, 5n), await packetTo(peer, receiver, 7n)]
+    replica.clock.set(world.clock.now() - 1_000)
+    expect(codeOf(await peer.at(replica).post(first))).toBe('fulfill')
+    await endTokens(peer)
+    expect((await peer.at(replica).post(second)).status).toBe(401)
+    expect(await owedBy(peer)).toBe('5')
+  })
+
+  it('a token ends only when all packets are credited that it was found valid for', async () => {
+    const peer = await peers.create()
+    const packet = await packetTo(peer, await world.createReceiver(), 5n)
+    const { posted, ending } = await world.database.inTransaction(async (query) => {
+      // What the packet meets is read, and it is not written yet.
+      await query('lock table received_packet in share mode')
+      const posted = peer.at(replica).post(packet)
+      await whenLocked(world.database.query)
+      const ending = endTokens(peer).then(() => owedBy(peer))
+      await whenLocked(world.database.query, 2)
+      return { posted, ending }
+    })
+    expect(codeOf(await posted)).toBe('fulfill')
+    expect(await ending).toBe('5')
+  })
+
   it('a packet that comes to both at once is credited once, and fulfilled by both', async () => {
     const peer = await peers.create()
     const receiver = await world.createReceiver()

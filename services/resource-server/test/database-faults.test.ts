@@ -6,6 +6,14 @@ const PAYMENTS = 150
 
 let world: PaymentWorld
 
+/** Nobody is told anything while the database does not say for ten seconds whether there is a payment. */
+function cutOff(error: unknown): undefined {
+  const cause = error instanceof Error ? error.cause : undefined
+  const isCutOff = cause instanceof Error && 'code' in cause && cause.code === 'UND_ERR_SOCKET'
+  if (!isCutOff) throw error
+  return undefined
+}
+
 beforeAll(async () => {
   world = await startPaymentWorld({ settings: { SWEEP_INTERVAL_SECONDS: '1', ORPHAN_AGE_SECONDS: '1' } })
 })
@@ -30,11 +38,16 @@ it('payments whose database connections break at any moment leave no money and n
   })()
   const statuses: number[] = []
   const created: string[] = []
+  let unanswered = 0
   await Promise.all(
     Array.from({ length: 6 }, async (_, worker) => {
       for (let index = worker; index < PAYMENTS; index += 6) {
-        const answer =
-          index % 2 === 0 ? await world.pay(toBob, 3) : await world.pay(toAlice, 2, { walletAddress: BOB })
+        const paying = index % 2 === 0 ? world.pay(toBob, 3) : world.pay(toAlice, 2, { walletAddress: BOB })
+        const answer = await paying.catch(cutOff)
+        if (answer === undefined) {
+          unanswered += 1
+          continue
+        }
         statuses.push(answer.status)
         if (answer.status === 201) created.push(answer.textAt('id').slice(-36))
       }
@@ -49,9 +62,11 @@ it('payments whose database connections break at any moment leave no money and n
 
   expect(statuses.filter((status) => ![201, 503].includes(status))).toEqual([])
   expect(created.length).toBeGreaterThan(0)
-  // A client that got 201 has a payment, and one that got an error has none.
+  // A client that got 201 has a payment, one that got an error has none, and one that got no answer may have one.
   const found = await world.database.query<{ id: string }>('select id from outgoing_payment')
-  expect(found.map(({ id }) => id).sort()).toEqual(created.sort())
+  const paid = new Set(found.map(({ id }) => id))
+  expect(created.filter((id) => !paid.has(id))).toEqual([])
+  expect(paid.size - created.length).toBeLessThanOrEqual(unanswered)
   expect(await world.audit()).toEqual([])
   expect((await world.available('alice')) + (await world.available('bob'))).toBe(before)
 }, 300_000)

@@ -264,26 +264,37 @@ describe('a reader', () => {
     )
   })
 
+  // As after a failover, in a copy by `create database … template`, and in a restored dump.
+  it.each(['timeline_id', 'database_oid', 'table_oid'])(
+    'of lost events is told to read everything anew where the database has another %s',
+    async (differing) => {
+      await whenPublished()
+      const before = await list()
+      const lost = `resource-server.${String(BigInt(before.cursor.split('.')[1] ?? '') + 1n)}`
+      // One who read events that were lost stands where the new epoch gives no number.
+      const receiver = await world.database.inTransaction(async (query) => {
+        await query('select pg_advisory_xact_lock(7306587041)')
+        await world.database.query(`update event_epoch set ${differing} = ${differing} + 1`)
+        // Until it is known that there is a new epoch, a cursor that was given must not look like one that never was.
+        expect(await refusalOf(list(lost))).toBe('UNAVAILABLE Service unavailable')
+        expect(await refusalOf(watch({ afterCursor: lost }, 1))).toBe('UNAVAILABLE Service unavailable')
+        return world.createReceiver()
+      })
+      await whenPublished()
+      expect(await list(before.cursor)).toMatchObject({ resyncCause: 0, events: [{ subject: receiver }] })
+      expect(await list(lost)).toMatchObject({
+        resyncCause: events.ResyncCause.RESYNC_CAUSE_EVENTS_LOST,
+        events: [{ subject: receiver }]
+      })
+    }
+  )
+
   it('of lost or expired events is told to read everything anew, and goes on', async () => {
     await whenPublished()
     const { RESYNC_CAUSE_EVENTS_LOST, RESYNC_CAUSE_EVENTS_EXPIRED } = events.ResyncCause
     const before = await list()
-    const lost = `resource-server.${String(BigInt(before.cursor.split('.')[1] ?? '') + 1n)}`
-    // As after a failover that lost events: one who read them stands where the new timeline gives no number.
-    const receiver = await world.database.inTransaction(async (query) => {
-      await query('select pg_advisory_xact_lock(7306587041)')
-      await world.database.query(`update event_epoch set timeline_id = timeline_id + 1`)
-      // Until it is known that there is a new timeline, a cursor that was given must not look like one that never was.
-      expect(await refusalOf(list(lost))).toBe('UNAVAILABLE Service unavailable')
-      expect(await refusalOf(watch({ afterCursor: lost }, 1))).toBe('UNAVAILABLE Service unavailable')
-      return world.createReceiver()
-    })
+    await world.createReceiver()
     await whenPublished()
-    expect(await list(before.cursor)).toMatchObject({ resyncCause: 0, events: [{ subject: receiver }] })
-    expect(await list(lost)).toMatchObject({
-      resyncCause: RESYNC_CAUSE_EVENTS_LOST,
-      events: [{ subject: receiver }]
-    })
     // As a backup of before all of that, whose timeline is another one: it knows nothing of the last epoch.
     const read = await list()
     const restored = Number(before.cursor.split('.')[1])

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { RpcError, status } from '@open-payments-server/grpc-transport'
-import { createLogger } from '@open-payments-server/runtime'
+import { createLogger, systemClock, systemRandom } from '@open-payments-server/runtime'
 import { wallet } from '@open-payments-server/proto'
 import type { Answer } from '@open-payments-server/testing'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
@@ -232,6 +232,8 @@ describe.each<Frozen>(['account', 'wallet address'])('a frozen %s', (what) => {
             grantLimits: createGrantLimits(connection.grantLimits, { deadlineMs: 5_000 }),
             orphanAgeSeconds: 60,
             holdsFrozen,
+            clock: systemClock,
+            random: systemRandom,
             logger: createLogger({ service: 'test', level: 'silent' }),
             counters: { countGivenUp: () => undefined }
           }
@@ -443,6 +445,43 @@ describe('an operator', () => {
     const { account } = await world.operate('unfreezeAccount', { accountName: 'alice', reason: '' })
     expect(account?.freeze).toBeUndefined()
   })
+
+  it.each<Frozen>(['account', 'wallet address'])(
+    'ends only the freeze of the %s that they were shown',
+    async (what) => {
+      const freezeOf = async (): Promise<wallet.Freeze | undefined> => {
+        const [address] = (
+          await world.operate(
+            'listWalletAddresses',
+            wallet.ListWalletAddressesRequest.fromPartial({ walletAddress: ALICE })
+          )
+        ).walletAddresses
+        const { accounts } = await world.operate('listAccounts', {
+          name: 'alice',
+          pageSize: 0,
+          pageToken: ''
+        })
+        return what === 'account' ? accounts[0]?.freeze : address?.freeze
+      }
+      const end = (freezeTime: Date | undefined): Promise<unknown> =>
+        what === 'account'
+          ? world.operate('unfreezeAccount', { accountName: 'alice', reason: '', freezeTime })
+          : world.operate('unfreezeWalletAddress', { walletAddress: ALICE, reason: '', freezeTime })
+      await freeze(what, 'alice')
+      const shown = (await freezeOf())?.freezeTime
+      await freeze(what, 'alice', false)
+      world.clock.advanceSeconds(1)
+      await freeze(what, 'alice')
+      const another = await freezeOf()
+      expect(await refusalOf(end(shown))).toBe('FAILED_PRECONDITION freeze_time')
+      expect(await freezeOf()).toEqual(another)
+      await end(another?.freezeTime)
+      expect(await freezeOf()).toBeUndefined()
+      // It has ended already.
+      await end(another?.freezeTime)
+      expect(await refusalOf(end(new Date(-1e15)))).toBe('INVALID_ARGUMENT freeze_time')
+    }
+  )
 
   it('still deposits to a frozen account, and withdraws from it', async () => {
     await freeze('account', 'alice')

@@ -59,8 +59,13 @@ afterAll(async () => {
 
 const setHolder = (accountName: string, holder?: wallet.Holder) =>
   world.operate('setAccountHolder', { accountName, holder })
-const state = (walletAddress: string, { issuer, sub } = ALICES, client = holders) =>
-  callUnary(client, 'stateOwnership', { walletAddress, issuer, sub }, { idempotent: true })
+const state = (walletAddress: string, { issuer, sub } = ALICES, client = holders, claim: string[] = []) =>
+  callUnary(
+    client,
+    'stateOwnership',
+    { walletAddress, issuer, sub, holderClaimValues: claim },
+    { idempotent: true }
+  )
 const refusedFor = (call: Promise<unknown>): Promise<unknown> =>
   call.then(
     () => 'nothing was refused',
@@ -267,7 +272,7 @@ describe('with a claim that names accounts', () => {
   it('it is stated for whoever has the claim, unless an operator said who it is', async () => {
     await withSettings({ ...settingsOf(first), ...CLAIM }, async (client, other) => {
       const anyone = { issuer: ISSUER, sub: 'whoever' }
-      const { statement } = await state(BOB, anyone, client)
+      const { statement } = await state(BOB, anyone, client, ['other', 'bob'])
       const currentDate = new Date(other.clock.now())
       expect((await verified(statement, [first], { currentDate })).payload).toMatchObject({
         sub: 'whoever',
@@ -275,9 +280,11 @@ describe('with a claim that names accounts', () => {
         holder_claim: { name: 'accounts', value: 'bob' }
       })
       const elsewhere = { issuer: 'https://evil.test', sub: 'whoever' }
-      expect(await refusedFor(state(BOB, elsewhere, client))).toBe('FAILED_PRECONDITION sub')
+      expect(await refusedFor(state(BOB, elsewhere, client, ['bob']))).toBe('FAILED_PRECONDITION sub')
+      for (const claim of [[], ['Bob', 'alice']])
+        expect(await refusedFor(state(BOB, anyone, client, claim))).toBe('FAILED_PRECONDITION sub')
       await other.operate('setAccountHolder', { accountName: 'bob', holder: { issuer: ISSUER, sub: 'bob' } })
-      expect(await refusedFor(state(BOB, anyone, client))).toBe('FAILED_PRECONDITION sub')
+      expect(await refusedFor(state(BOB, anyone, client, ['bob']))).toBe('FAILED_PRECONDITION sub')
       const bobs = (await state(BOB, { issuer: ISSUER, sub: 'bob' }, client)).statement
       expect((await verified(bobs, [first], { currentDate })).payload).not.toHaveProperty('holder_claim')
     })

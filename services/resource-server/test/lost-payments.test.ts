@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { RpcError, status } from '@open-payments-server/grpc-transport'
+import { recordFormerIncarnation } from './support/former-incarnation.js'
 import { type PaymentWorld, startPaymentWorld, usd } from './support/payment-world.js'
 
 const AGE_SECONDS = 300
@@ -34,16 +35,12 @@ function reserve(ageSeconds: number, state: 'open' | 'settled' | 'released' = 'o
   return paymentId
 }
 
-/** The timeline changed so long ago. */
+/** The timeline changed so long ago, by the clock of the tests, which stands still. */
 async function change(secondsAgo: number): Promise<void> {
-  await world.database.query(
-    `insert into database_timeline select system_identifier, 0, now() - interval '1 day' from pg_control_system()
-     on conflict do nothing`
-  )
-  await world.database.query(
-    `update database_timeline set first_seen_at = now() - $1::integer * interval '1 second' where timeline_id <> 0`,
-    [secondsAgo]
-  )
+  await recordFormerIncarnation(world.database)
+  await world.database.query('update database_incarnation set first_seen_at = $1 where timeline_id <> 0', [
+    new Date(world.clock.now() - secondsAgo * 1_000)
+  ])
 }
 
 const list = (pageSize = 0, pageToken = '') => world.operate('listLostPayments', { pageSize, pageToken })

@@ -244,9 +244,41 @@ describe('acts', () => {
     expect(await refusalOf(vera.actions('listOperatorActions', { ...everything, ...filter }))).toBe(refusal)
   })
 
+  it('on a wallet address are found by its one URL, also when it was not created', async () => {
+    const pathless = { path: '/', publicName: '', accountName: 'alice' }
+    await olga.wallets('createWalletAddress', pathless)
+    expect(await refusalOf(olga.wallets('createWalletAddress', pathless))).toBe('ALREADY_EXISTS path')
+    await olga.wallets('freezeWalletAddress', { walletAddress: `${PUBLIC_URL}/`, reason: '' })
+    await olga.wallets('unfreezeWalletAddress', { walletAddress: PUBLIC_URL, reason: '' })
+    expect((await actsOn(PUBLIC_URL)).map(({ method }) => method.split('/')[2])).toEqual([
+      'UnfreezeWalletAddress',
+      'FreezeWalletAddress',
+      'CreateWalletAddress',
+      'CreateWalletAddress'
+    ])
+  })
+
   it('of a machine in plain text are those of development', async () => {
     await world.operate('createWalletAddress', { path: '/dora', publicName: '', accountName: 'alice' })
     const [action] = await actsOn(`${PUBLIC_URL}/dora`)
     expect(action?.operator).toEqual({ issuer: '', sub: '', name: '', machine: 'development' })
+  })
+})
+
+describe('whoever calls', () => {
+  it('is told who the service takes them for, and what they may do', async () => {
+    const who = { issuer: world.issuer.issuer, sub: 'vera-7', name: 'vera', machine: '' }
+    expect(await vera.actions('getOperator', {})).toEqual({ operator: who, roles: ['viewer'] })
+    const both = await world.signIn('cleo', ['approver', 'operator', 'others'])
+    expect((await both.actions('getOperator', {})).roles).toEqual(['operator', 'approver'])
+    const development = { issuer: '', sub: '', name: '', machine: 'development' }
+    expect(await world.machine().actions('getOperator', {})).toEqual({
+      operator: development,
+      roles: ['viewer', 'operator', 'approver']
+    })
+    const nobody = await world.signIn('nils', [])
+    expect(await refusalOf(nobody.actions('getOperator', {}))).toBe(
+      'PERMISSION_DENIED This call needs the role viewer, which the operator does not have'
+    )
   })
 })

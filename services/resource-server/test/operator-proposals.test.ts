@@ -32,7 +32,7 @@ beforeAll(async () => {
   world = await startOperatedWorld({
     PEER_SECRET_KEY: 'the-key-of-the-tokens-of-peers-here',
     OPERATOR_SECOND_PERSON_FROM: '20000.00 USD, 20000.00 EUR',
-    OPERATOR_SECOND_PERSON_FOR: 'SetAccountHolder'
+    OPERATOR_SECOND_PERSON_FOR: 'SetAccountHolder,UnfreezeAccount'
   })
   await signIn()
 })
@@ -134,7 +134,27 @@ describe('an act at or above the amount', () => {
     expect(await refusalOf(approve(tom, id))).toBe('FAILED_PRECONDITION proposal_id')
   })
 
-  it('is not approved by a machine where a machine proposed it', async () => {
+  it('is not approved by whoever proposed it at another client, where they have another `sub`', async () => {
+    const elsewhere = await world.signIn('cleo', ['approver'], 'command-line')
+    const id = await proposalOf(cleo.wallets('deposit', depositOf(MUCH)))
+    expect(await refusalOf(approve(elsewhere, id))).toBe('PERMISSION_DENIED proposal_id')
+    await reject(cleo, id)
+  })
+
+  it('is not approved once its proposer holds the account, by whichever of their names', async () => {
+    const elsewhere = await world.signIn('olga', ['operator'], 'command-line')
+    for (const sub of ['olga-7', 'olga-at-command-line']) {
+      const id = await proposalOf(elsewhere.wallets('deposit', depositOf(MUCH, 'carol')))
+      const setHolder = async (holder: { issuer: string; sub: string } | undefined) =>
+        approve(tom, await proposalOf(cleo.wallets('setAccountHolder', { accountName: 'carol', holder })))
+      await setHolder({ issuer: world.issuer.issuer, sub })
+      expect(await refusalOf(approve(tom, id))).toBe('PERMISSION_DENIED account_name')
+      await setHolder(undefined)
+      await reject(tom, id)
+    }
+  })
+
+  it('is not approved by a machine, whoever proposed it', async () => {
     const id = await proposalOf(world.operate('deposit', depositOf(MUCH)))
     const machine = world.machine()
     expect(await refusalOf(approve(machine, id))).toBe('PERMISSION_DENIED proposal_id')
@@ -145,6 +165,9 @@ describe('an act at or above the amount', () => {
       operator: { machine: 'development' },
       approvedBy: { sub: 'tom-7' }
     })
+    const ofPerson = await proposalOf(olga.wallets('deposit', depositOf(MUCH)))
+    expect(await refusalOf(approve(machine, ofPerson))).toBe('PERMISSION_DENIED proposal_id')
+    await reject(machine, ofPerson)
   })
 
   it('has one outcome, however many decide at the same time', async () => {
@@ -209,9 +232,53 @@ describe('an act that always needs a second person', () => {
     expect(after.accounts[0]?.holder).toEqual(holder)
     const [told] = await world.database.query<{ by: string }>(
       `select change ->> 'by' as by from (select change from event union all select change from event_outbox) e
-        where change ->> 'after' is not null`
+        where change ->> 'after' like '%bob-7%'`
     )
     expect(told?.by).toBe(`${olga.key} (olga), approved by ${tom.key} (tom)`)
+  })
+})
+
+describe('a proposal to replace something', () => {
+  const account = async () =>
+    (await tom.wallets('listAccounts', { name: 'carol', pageSize: 0, pageToken: '' })).accounts[0]
+
+  it('is not approved for a freeze that it does not show', async () => {
+    await olga.wallets('freezeAccount', { accountName: 'carol', reason: 'stolen phone' })
+    const unfreeze = (who: TestOperator) =>
+      proposalOf(who.wallets('unfreezeAccount', { accountName: 'carol', reason: 'found' }))
+    const [first, second] = [await unfreeze(olga), await unfreeze(cleo)]
+    await approve(tom, first)
+    expect((await account())?.freeze).toBeUndefined()
+    await olga.wallets('freezeAccount', { accountName: 'carol', reason: 'court order' })
+    expect(await refusalOf(approve(tom, second))).toBe('FAILED_PRECONDITION proposal_id')
+    expect((await account())?.freeze?.reason).toBe('court order')
+    expect((await actsOn(second))[0]).toMatchObject({
+      outcome: ActionOutcome.ACTION_OUTCOME_REFUSED,
+      problem: expect.stringContaining('(freeze)')
+    })
+    // It awaits a rejection, and the same call proposes anew what can be approved.
+    expect(await stateOf(second)).toBe(ProposalState.PROPOSAL_STATE_OPEN)
+    const third = await unfreeze(cleo)
+    expect(third).not.toBe(second)
+    expect(await unfreeze(cleo)).toBe(third)
+    await reject(tom, second)
+    await approve(tom, third)
+    expect((await account())?.freeze).toBeUndefined()
+  })
+
+  it('is not approved for a holder whom it does not show', async () => {
+    const set = (sub: string) =>
+      proposalOf(
+        olga.wallets('setAccountHolder', {
+          accountName: 'carol',
+          holder: { issuer: 'https://login.test', sub }
+        })
+      )
+    const [first, second] = [await set('carol-1'), await set('carol-2')]
+    await approve(tom, first)
+    expect(await refusalOf(approve(tom, second))).toBe('FAILED_PRECONDITION proposal_id')
+    expect((await account())?.holder?.sub).toBe('carol-1')
+    await reject(tom, second)
   })
 })
 
@@ -235,7 +302,8 @@ describe('the limit of a peer', () => {
     expect(await refusalOf(olga.peers('createPeer', peer))).toMatch(
       /^FAILED_PRECONDITION This needs a second/
     )
-    await olga.peers('createPeer', { ...peer, receivableLimitValue: '1999999' })
+    const below = { receivableLimitValue: '1999999', payableLimitValue: '1999999' }
+    await olga.peers('createPeer', { ...peer, ...below })
   })
 
   it('is raised by two, and a token is replaced by one', async () => {
@@ -247,6 +315,31 @@ describe('the limit of a peer', () => {
     expect((await olga.peers('getPeer', { name })).peer?.receivableLimitValue).toBe(MUCH)
     const outgoingToken = 'another-outgoing-token-that-nobody-may-read'
     await olga.peers('updatePeer', { name, outgoingToken, routes: undefined })
+  })
+
+  it('is not set where another one than the proposal shows is in force, whatever else changed', async () => {
+    const { name } = peer
+    const set = (receivableLimitValue: string) =>
+      proposalOf(olga.peers('updatePeer', { name, receivableLimitValue, routes: undefined }))
+    const [first, second] = [await set('3000000'), await set('4000000')]
+    await olga.peers('updatePeer', { name, lowAlertValue: '5', routes: undefined })
+    await approve(tom, first)
+    expect(await refusalOf(approve(tom, second))).toBe('FAILED_PRECONDITION proposal_id')
+    expect((await olga.peers('getPeer', { name })).peer?.receivableLimitValue).toBe('3000000')
+    await reject(tom, second)
+  })
+
+  it('is taken away by two, and the proposal and the log say so', async () => {
+    const { name } = peer
+    const id = await proposalOf(
+      olga.peers('updatePeer', { name, receivableLimitValue: '', routes: undefined })
+    )
+    const { proposal } = await approve(tom, id)
+    const asked = { name, receivableLimitValue: '' }
+    expect(JSON.parse(proposal?.request ?? '')).toEqual(asked)
+    const [done, proposed] = await actsOn(name)
+    for (const action of [done, proposed]) expect(JSON.parse(action?.request ?? '')).toEqual(asked)
+    expect((await olga.peers('getPeer', { name })).peer?.receivableLimitValue).toBe('')
   })
 })
 

@@ -1,12 +1,29 @@
+import { randomBytes } from 'node:crypto'
 import { RpcError, status } from '@open-payments-server/grpc-transport'
+import { conditionOf } from '@open-payments-server/interledger'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { wallet } from '@open-payments-server/proto'
+import { createLogger, Lifecycle } from '@open-payments-server/runtime'
+import { openPeers } from '../src/compose/peers.js'
+import { createPeer, rotatePeerToken } from '../src/features/operate-peers/peers.js'
+import { loadConfig } from '../src/index.js'
+import { closePeerDays } from '../src/modules/peers/index.js'
+import { openDatabase } from './support/open-database.js'
 import { createPeers, newPeer, PEER_SETTINGS, type TestPeers } from './support/paying-peer.js'
 import { type PaymentWorld, PUBLIC_URL, startPaymentWorld, usd } from './support/payment-world.js'
 
 const { SETTLEMENT_DIRECTION_RECEIVED: RECEIVED, SETTLEMENT_DIRECTION_SENT: SENT } =
   wallet.SettlementDirection
 const PACKET = wallet.PeerEntryKind.PEER_ENTRY_KIND_RECEIVED
+
+/** What a service that runs in production cannot be without. */
+const PRODUCTION = {
+  PUBLIC_URL: 'https://wallet.example',
+  AUTH_SERVER_URL: 'https://auth.wallet.example/',
+  AUTH_GRPC_TARGET: 'dns:///auth-server:3002',
+  DATABASE_URL: 'postgresql://wallet@postgres:5432/wallet',
+  SHARED_SECRET_KEY: 'the-master-key-of-shared-secrets'
+}
 
 let world: PaymentWorld
 let peers: TestPeers
@@ -94,8 +111,11 @@ describe('a peer', () => {
       { endpoint: `http://127.0.0.1/${'a'.repeat(2_032)}` },
       /INVALID_ARGUMENT endpoint:/
     ],
-    ['a short outgoing token', { outgoingToken: 'short' }, /INVALID_ARGUMENT outgoing_token:/],
-    ['a short incoming token', { incomingToken: 'short' }, /INVALID_ARGUMENT incoming_token:/],
+    ['no outgoing token', { outgoingToken: '' }, /INVALID_ARGUMENT outgoing_token: .* must be 1 to 1024 /],
+    ['an outgoing token with a space', { outgoingToken: 'a b' }, /INVALID_ARGUMENT outgoing_token:/],
+    ['a long outgoing token', { outgoingToken: 'x'.repeat(1_025) }, /INVALID_ARGUMENT outgoing_token:/],
+    ['no incoming token', { incomingToken: '' }, /INVALID_ARGUMENT incoming_token:/],
+    ['a long incoming token', { incomingToken: 'x'.repeat(1_025) }, /INVALID_ARGUMENT incoming_token:/],
     ['a negative limit', { receivableLimitValue: '-1' }, /INVALID_ARGUMENT receivable_limit_value:/],
     [
       'a limit above 64 bits',
@@ -109,6 +129,38 @@ describe('a peer', () => {
     const order = { ...newPeer(), ...wrong }
     await expect(refusalOf(peers.operate('createPeer', order))).resolves.toMatch(refusal)
     expect(await world.database.query('select from peer where name = $1', [order.name])).toEqual([])
+  })
+
+  it('may have tokens of one character in development', async () => {
+    const { name } = await create({ outgoingToken: '!', incomingToken: '~' })
+    const { peer } = await peers.operate('rotatePeerToken', { name, incomingToken: 'a', overlapSeconds: 0 })
+    expect(peer?.incomingTokens).toHaveLength(1)
+    await peers.operate('updatePeer', { name, outgoingToken: 'b', routes: undefined })
+    await expect(
+      refusalOf(peers.operate('updatePeer', { name, outgoingToken: '', routes: undefined }))
+    ).resolves.toMatch(/INVALID_ARGUMENT outgoing_token:/)
+  })
+
+  it('has a token of 16 characters at least in production, and is presented any that it chose', async () => {
+    const logger = createLogger({ service: 'resource-server', level: 'silent' })
+    const lifecycle = new Lifecycle(logger)
+    const config = loadConfig({ ...PRODUCTION, ...PEER_SETTINGS })
+    const context = { config, logger, lifecycle, clock: world.clock, random: { bytes: randomBytes } }
+    const dependencies = {
+      ...context,
+      ...openPeers(context),
+      database: openDatabase(world.server.pool),
+      onPaymentCreated: () => undefined
+    }
+    const order = { ...newPeer(), asset: { code: 'USD', scale: 2 }, outgoingToken: 'test-USD' }
+    const refused = { because: 'invalid', message: expect.stringMatching(/^incoming_token must be 16 to /) }
+    const short = 'x'.repeat(15)
+    await expect(createPeer({ ...order, incomingToken: short }, dependencies)).rejects.toMatchObject(refused)
+    const { peer } = await createPeer({ ...order, incomingToken: `${short}x` }, dependencies)
+    await expect(
+      rotatePeerToken({ name: peer.name, incomingToken: short, overlapSeconds: 0 }, dependencies)
+    ).rejects.toMatchObject(refused)
+    await lifecycle.stop()
   })
 
   it('has a name and a token that no other has', async () => {
@@ -184,6 +236,7 @@ describe('a settlement', () => {
     value: '70',
     reference: 'bank 4711',
     key: `settles ${name}`.replace(' ', '-'),
+    anotherWithReference: false,
     ...more
   })
 
@@ -200,6 +253,62 @@ describe('a settlement', () => {
         /ALREADY_EXISTS key:/
       )
     }
+  })
+
+  it('with a reference that one has is refused, unless it is another one', async () => {
+    const [{ name }, { name: other }] = [await create(), await create()]
+    await peers.operate('settlePeer', settlement(name))
+    const again = settlement(name, { key: 'of-another-page', value: '71' })
+    const recordedAt = new Date(world.clock.now()).toISOString().slice(0, 10)
+    await expect(refusalOf(peers.operate('settlePeer', again))).resolves.toMatch(
+      new RegExp(`^ALREADY_EXISTS reference: .* was recorded at ${recordedAt}T.*Z, of 0\\.70 USD: `)
+    )
+    const { peer } = await peers.operate('getPeer', { name })
+    expect(peer?.receivableValue).toBe('-70')
+    // Of another peer, direction or reference it is another one.
+    await peers.operate('settlePeer', settlement(other))
+    await peers.operate('settlePeer', settlement(name, { key: 'we-paid', direction: SENT }))
+    await peers.operate('settlePeer', settlement(name, { key: 'later', reference: 'bank 4712' }))
+    const said = { ...again, anotherWithReference: true }
+    for (const order of [said, said, again]) {
+      const settled = await peers.operate('settlePeer', order)
+      expect(settled.peer).toMatchObject({ receivableValue: '-211', payableValue: '-70' })
+    }
+  })
+
+  it('is recorded once with a reference, however many record it at the same time', async () => {
+    const { name } = await create()
+    const refusals = await Promise.all(
+      Array.from({ length: 8 }, (_, page) =>
+        refusalOf(peers.operate('settlePeer', settlement(name, { key: `page-${String(page)}` })))
+      )
+    )
+    expect(refusals.filter((refusal) => refusal.startsWith('ALREADY_EXISTS reference:'))).toHaveLength(7)
+    expect((await peers.operate('getPeer', { name })).peer?.receivableValue).toBe('-70')
+  })
+
+  it('that we paid is told where it leaves little of what the peer may owe, or nothing', async () => {
+    const { name } = await create({ receivableLimitValue: '1000', lowAlertValue: '300' })
+    const settle = async (direction: wallet.SettlementDirection, value: string): Promise<void> => {
+      const key = `${name}-${String(direction)}-${value}`
+      await peers.operate('settlePeer', settlement(name, { direction, value, reference: key, key }))
+    }
+    // It may still owe 400, 299, 298, 308, 258, 1300 and -700.
+    for (const value of ['600', '101', '1']) await settle(SENT, value)
+    await settle(RECEIVED, '10')
+    await settle(SENT, '50')
+    await settle(RECEIVED, '1042')
+    await settle(SENT, '2000')
+    const told = await world.database.query(
+      `select change from event join peer on peer.id = subject_id where type = 'liquidity.low' and name = $1
+       union all select change from event_outbox join peer on peer.id = subject_id where type = 'liquidity.low' and name = $1`,
+      [name]
+    )
+    expect(told).toEqual([
+      { change: { receivable_value: '0', left_value: '299' } },
+      { change: { receivable_value: '-10', left_value: '258' } },
+      { change: { receivable_value: '-1052', left_value: '-700' } }
+    ])
   })
 
   it('that we paid lowers what we owe', async () => {
@@ -246,19 +355,42 @@ describe('a statement', () => {
       key: `first-${peer.name}`
     })
     const asked = { name: peer.name, date: today }
-    await expect(refusalOf(peers.operate('getPeerStatement', asked))).resolves.toMatch(
-      /FAILED_PRECONDITION date:/
-    )
+    // What there is until now, from the first moment on.
+    const untilNow = await peers.operate('listPeerEntries', { ...asked, pageSize: 0, pageToken: '' })
+    expect(untilNow.incomplete).toBe(true)
+    expect(await peers.operate('getPeerStatement', asked)).toMatchObject({
+      openingReceivableValue: '0',
+      closingReceivableValue: '180',
+      incomplete: true
+    })
+    const tomorrow = new Date(world.clock.now() + 86_400_000).toISOString().slice(0, 10)
+    for (const call of [
+      peers.operate('getPeerStatement', { ...asked, date: tomorrow }),
+      peers.operate('listPeerEntries', { ...asked, date: tomorrow, pageSize: 0, pageToken: '' })
+    ])
+      await expect(refusalOf(call)).resolves.toMatch(/FAILED_PRECONDITION date: .* has not begun/)
     world.clock.advanceSeconds(86_400)
-    const tomorrow = new Date(world.clock.now()).toISOString().slice(0, 10)
     await peer.pay(to, 50n)
-    world.clock.advanceSeconds(86_400 + 60)
+    // Until a minute after its end, something may still be booked on a day.
+    const ends = Date.parse(`${tomorrow}T00:00:00Z`) + 86_400_000
+    world.clock.set(ends + 59_999)
+    expect(await peers.operate('getPeerStatement', { ...asked, date: tomorrow })).toMatchObject({
+      incomplete: true
+    })
+    world.clock.set(ends + 60_000)
 
-    const { entries } = await peers.operate('listPeerEntries', { ...asked, pageSize: 0, pageToken: '' })
+    const listed = await peers.operate('listPeerEntries', { ...asked, pageSize: 0, pageToken: '' })
+    expect(listed).toEqual({ ...untilNow, incomplete: false })
+    const { entries } = listed
     const packets = entries.filter(({ kind }) => kind === PACKET)
     expect(packets.reduce((sum, { value }) => sum + BigInt(value), 0n)).toBe(300n)
     expect(packets.every(({ payment }) => payment === receiver)).toBe(true)
     expect(packets.every(({ identifier }) => Buffer.from(identifier, 'base64url').length === 32)).toBe(true)
+    expect(packets.map(({ fulfillment = '' }) => conditionOf(Buffer.from(fulfillment, 'base64url')))).toEqual(
+      packets.map(({ identifier }) => Buffer.from(identifier, 'base64url'))
+    )
+    const unproven = entries.filter(({ kind }) => kind !== PACKET)
+    expect(unproven.map(({ fulfillment }) => fulfillment)).toEqual([undefined])
     expect(entries.filter(({ kind }) => kind !== PACKET)).toMatchObject([
       { kind: wallet.PeerEntryKind.PEER_ENTRY_KIND_SETTLEMENT_RECEIVED, identifier: 'bank 1', value: '120' }
     ])
@@ -266,11 +398,13 @@ describe('a statement', () => {
       openingReceivableValue: '0',
       closingReceivableValue: '180',
       openingPayableValue: '0',
-      closingPayableValue: '0'
+      closingPayableValue: '0',
+      incomplete: false
     })
     expect(await peers.operate('getPeerStatement', { ...asked, date: tomorrow })).toMatchObject({
       openingReceivableValue: '180',
-      closingReceivableValue: '230'
+      closingReceivableValue: '230',
+      incomplete: false
     })
     expect((await world.request('GET', receiver.slice(PUBLIC_URL.length))).at('receivedAmount')).toEqual(
       usd(350)
@@ -317,6 +451,82 @@ describe('a statement', () => {
       openingPayableValue: '-90',
       closingPayableValue: '-96'
     })
+  })
+
+  it('is read from the days that were closed, and the audit compares them with what was booked', async () => {
+    const { name, id } = await create()
+    const database = openDatabase(world.server.pool)
+    const close = async (): Promise<void> => {
+      const endedBeforeMs = world.clock.now()
+      while ((await closePeerDays(database, { endedBeforeMs, countMax: 1 })) > 0);
+    }
+    const statements = () =>
+      Promise.all(dates.map((date) => peers.operate('getPeerStatement', { name, date })))
+    const dates: string[] = []
+    for (const [received, sent] of [
+      [7n, 2n],
+      [undefined, undefined],
+      [5n, 30n]
+    ] as const) {
+      dates.push(new Date(world.clock.now()).toISOString().slice(0, 10))
+      for (const [direction, value] of [[RECEIVED, received] as const, [SENT, sent] as const]) {
+        const key = `${name}-${String(direction)}-${String(value)}`
+        const order = { name, direction, value: String(value), reference: key, key }
+        if (value !== undefined) await peers.operate('settlePeer', order)
+      }
+      world.clock.advanceSeconds(86_400)
+    }
+    dates.push(new Date(world.clock.now()).toISOString().slice(0, 10))
+    const summed = await statements()
+    expect(summed.map(({ closingReceivableValue }) => closingReceivableValue)).toEqual([
+      '-7',
+      '-7',
+      '-12',
+      '-12'
+    ])
+    expect(summed.map(({ closingPayableValue }) => closingPayableValue)).toEqual(['-2', '-2', '-32', '-32'])
+
+    // The days of all peers, also twice at the same time.
+    await Promise.all([close(), close()])
+    const days = `from peer_day where peer_id = $1 and ended_at > $2::timestamptz`
+    const [kept] = await world.database.query<{ count: number }>(`select count(*)::int as count ${days}`, [
+      id,
+      dates[0]
+    ])
+    expect(kept?.count).toBe(3)
+    expect(await statements()).toEqual(summed)
+    expect(await world.audit()).toEqual([])
+
+    const damaged = `update peer_day set payable_value = payable_value + 1 where peer_id = $1 and ended_at = $2::timestamptz`
+    await world.database.query(damaged, [id, dates[2]])
+    const read = (await statements()).map(({ closingPayableValue }) => closingPayableValue)
+    expect(read).toEqual(['-2', '-1', '-32', '-32'])
+    const told = (await world.audit()).filter((violation) => violation.includes(name))
+    expect(told).toHaveLength(2)
+    // As docs/runbooks/AuditFailed.md advises.
+    await world.database.query(`delete from peer_day where peer_id = $1 and ended_at >= $2::timestamptz`, [
+      id,
+      dates[2]
+    ])
+    await close()
+    expect(await statements()).toEqual(summed)
+  })
+
+  it('of a day that something was booked on later is told by the audit', async () => {
+    const { name, id } = await create()
+    const database = openDatabase(world.server.pool)
+    const key = `${name}-late`
+    world.clock.advanceSeconds(3 * 86_400)
+    while ((await closePeerDays(database, { endedBeforeMs: world.clock.now(), countMax: 500 })) > 0);
+    await peers.operate('settlePeer', { name, direction: RECEIVED, value: '9', reference: key, key })
+    const dated = `update transfer set created_at = created_at + $2::interval
+                    where id = (select id from peer_settlement where peer_id = $1)`
+    await world.database.query(dated, [id, '-2 days'])
+    const told = (await world.audit()).filter((violation) => violation.includes(name))
+    await world.database.query(dated, [id, '2 days'])
+    expect(told).toEqual([
+      expect.stringMatching(/what it owes changed by 0, and what it is owed by 0; booked is -9 and 0/)
+    ])
   })
 
   it.each(['2026-02-30', '2026-1-1', 'today', '1969-12-31', ''])('of "%s" is refused', async (date) => {

@@ -101,7 +101,8 @@ async function makePayments(): Promise<NewPayment[]> {
         amounts: { debitValue: value, feeValue: 0n, receiveValue: value },
         receiver,
         quoteId: quote?.id,
-        sending: undefined
+        sending: undefined,
+        beginUntilMs: undefined
       },
       // Until it is reserved.
       grantSpentDebitValue: 0n,

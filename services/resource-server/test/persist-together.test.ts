@@ -179,7 +179,8 @@ async function setUp(scene: Scene): Promise<NewPayment[]> {
           assetId: USD
         },
         quoteId: draft.quote === undefined ? undefined : quotes[draft.quote],
-        sending: undefined
+        sending: undefined,
+        beginUntilMs: undefined
       },
       grantSpentDebitValue: 18_446_744_073_709_551_615n,
       grantSpentReceiveValue: 7n,

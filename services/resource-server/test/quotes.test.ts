@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { createLogger } from '@open-payments-server/runtime'
 import type { Answer } from '@open-payments-server/testing'
+import { startRateSource } from './support/rate-source.js'
 import {
   ALICE,
   BOB,
@@ -458,24 +457,3 @@ describe('exchange rates', () => {
     }
   })
 })
-
-/** A rate service; it fails for undefined. */
-async function startRateSource(rateOf: (query: string) => string | undefined) {
-  const server: Server = createServer((request, response) => {
-    const rate = rateOf(new URL(request.url ?? '/', 'http://x').search)
-    response.writeHead(rate === undefined ? 500 : 200, { 'content-type': 'application/json' })
-    response.end(JSON.stringify({ rate }))
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  return {
-    url: `http://127.0.0.1:${String(port)}/v1/rate`,
-    stop: () =>
-      new Promise<void>((resolve) => {
-        server.close(() => {
-          resolve()
-        })
-        server.closeAllConnections()
-      })
-  }
-}

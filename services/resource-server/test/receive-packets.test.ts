@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { decodePrepare, encodePrepare } from '@open-payments-server/interledger'
 import { wallet } from '@open-payments-server/proto'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
@@ -19,6 +19,9 @@ import {
   startPaymentWorld,
   usd
 } from './support/payment-world.js'
+
+/** The largest amount of a packet, as of everything else: 2^64 − 1. */
+const AMOUNT_MAX = 18_446_744_073_709_551_615n
 
 let world: PaymentWorld
 let peers: TestPeers
@@ -129,6 +132,20 @@ describe('a packet', () => {
     expect([await owedBy(peer), await owedBy(thief)]).toEqual(['10', '0'])
   })
 
+  it('that expires in a year is credited once, and fulfilled again until its payment is deleted', async () => {
+    const peer = await peers.create()
+    const receiver = await world.createReceiver()
+    const packet = encodePrepare({
+      ...decodePrepare(await packetTo(peer, receiver, 5n)),
+      expiresAtMs: world.clock.now() + 365 * 86_400_000
+    })
+    const answers = await Promise.all([peer.post(packet), peer.post(packet)])
+    expect(answers.map(codeOf)).toEqual(['fulfill', 'fulfill'])
+    expect(codeOf(await peer.post(packet))).toBe('fulfill')
+    expect((await read(receiver)).at('receivedAmount')).toEqual(usd(5))
+    expect(await owedBy(peer)).toBe('5')
+  })
+
   it('is refused once it has expired, or its payment has', async () => {
     const peer = await peers.create()
     const expired = await world.createReceiver({
@@ -221,6 +238,31 @@ describe('a packet', () => {
     expect(await owedBy(peer)).toBe('12')
   })
 
+  it('of the largest amount is credited to the unit, and its payment takes no unit more', async () => {
+    const peer = await peers.create()
+    const [receiver, another] = [await world.createReceiver(), await world.createReceiver()]
+    const before = await world.available('bob')
+    const largest = await packetTo(peer, receiver, AMOUNT_MAX)
+    const [more, other] = [await packetTo(peer, receiver, 1n), await packetTo(peer, another, AMOUNT_MAX)]
+    expect(codeOf(await peer.post(largest))).toBe('fulfill')
+    expect(codeOf(await peer.post(more))).toBe('F99')
+    expect(codeOf(await peer.post(largest))).toBe('fulfill')
+    expect((await read(receiver)).at('receivedAmount')).toEqual(usd(AMOUNT_MAX))
+    // What an account has, and what a peer owes, may be more than any amount.
+    expect(codeOf(await peer.post(other))).toBe('fulfill')
+    expect(await world.available('bob')).toBe(before + 2n * AMOUNT_MAX)
+    expect(await owedBy(peer)).toBe(String(2n * AMOUNT_MAX))
+  })
+
+  it('of amount 0 brings its payment nothing, and is not fulfilled for a sender that wants something', async () => {
+    const peer = await peers.create()
+    const receiver = await world.createReceiver()
+    const packet = decodePrepare(await packetTo(peer, receiver, 1n))
+    expect(codeOf(await peer.post(encodePrepare({ ...packet, amount: 0n })))).toBe('F99')
+    expect((await read(receiver)).body).toMatchObject({ receivedAmount: usd(0), completed: false })
+    expect(await owedBy(peer)).toBe('0')
+  })
+
   it('to nobody is refused', async () => {
     const peer = await peers.create()
     const packet = decodePrepare(await packetTo(peer, await world.createReceiver(), 5n))
@@ -264,5 +306,43 @@ describe('whoever is no peer, or sends no packet,', () => {
     expect(codeOf(await peer.post(packet))).toBe('fulfill')
     world.clock.advanceSeconds(61)
     expect((await peer.post(packet)).status).toBe(401)
+  })
+
+  it('is refused at once with a token that ended while it was remembered, and with all that it sends then', async () => {
+    const peer = await peers.create()
+    const receiver = await world.createReceiver()
+    const [first, second] = [await packetTo(peer, receiver, 5n), await packetTo(peer, receiver, 7n)]
+    expect(codeOf(await peer.post(first))).toBe('fulfill')
+    await peers.operate('rotatePeerToken', {
+      name: peer.name,
+      incomingToken: randomUUID(),
+      overlapSeconds: 0
+    })
+    // Also together with others, and with what was credited before.
+    const answers = await Promise.all([second, first, second].map((packet) => peer.post(packet)))
+    expect(answers.map(({ status }) => status)).toEqual([401, 401, 401])
+    expect((await read(receiver)).at('receivedAmount')).toEqual(usd(5))
+    expect(await owedBy(peer)).toBe('5')
+    // What brings nothing is answered by what is remembered of the token, and that was forgotten.
+    const probe = encodePrepare({ ...decodePrepare(second), amount: 0n })
+    expect((await peer.post(probe)).status).toBe(401)
+  })
+
+  it('is taken with both tokens while they overlap, and refused with the first from its end on', async () => {
+    const peer = await peers.create()
+    const receiver = await world.createReceiver()
+    const packets = await Promise.all([1n, 2n, 3n, 4n].map((value) => packetTo(peer, receiver, value)))
+    const incomingToken = randomUUID()
+    const other = { authorization: `Bearer ${incomingToken}` }
+    const post = (which: number, headers = {}) => peer.post(packets[which] ?? Buffer.alloc(0), headers)
+    expect(codeOf(await post(0))).toBe('fulfill')
+    await peers.operate('rotatePeerToken', { name: peer.name, incomingToken, overlapSeconds: 4 })
+    const both = await Promise.all([post(1), post(2, other)])
+    expect(both.map(codeOf)).toEqual(['fulfill', 'fulfill'])
+    // Less than it is remembered.
+    world.clock.advanceSeconds(4)
+    expect((await post(3)).status).toBe(401)
+    expect(codeOf(await post(3, other))).toBe('fulfill')
+    expect(await owedBy(peer)).toBe('10')
   })
 })

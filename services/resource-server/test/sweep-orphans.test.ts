@@ -1,12 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
-import { createLogger, type Worker } from '@open-payments-server/runtime'
+import { createLogger, systemClock, systemRandom, type Worker } from '@open-payments-server/runtime'
 import { AuthServerUnavailable, type GrantLimits } from '../src/domain/ports.js'
 import { connectAuthServer } from '../src/grpc/auth-server/connection.js'
 import { createGrantLimits } from '../src/grpc/auth-server/grant-limits.js'
-import { meetTimeline, sweep as sweepReservations } from '../src/modules/grant-outcomes/index.js'
+import { sweep as sweepReservations } from '../src/modules/grant-outcomes/index.js'
+import { meetTimeline } from '../src/modules/timeline/index.js'
 import { createSweepingWorker } from '../src/workers/payment-workers.js'
+import { type FormerIncarnation, recordFormerIncarnation } from './support/former-incarnation.js'
 import { openDatabase } from './support/open-database.js'
 import { type PaymentWorld, startPaymentWorld, usd } from './support/payment-world.js'
 
@@ -32,8 +34,9 @@ beforeAll(async () => {
 afterEach(async () => {
   await worker?.stop()
   await world.database.query(
-    'delete from payment_approval; delete from grant_reservation; delete from database_timeline where timeline_id = 0'
+    'delete from payment_approval; delete from grant_reservation; delete from database_incarnation'
   )
+  await meetTimeline(openDatabase(world.server.pool), false)
   kept.length = 0
   unsettled.length = 0
   world.limits.reservations.clear()
@@ -97,6 +100,8 @@ function sweep(beforePage: (asked: number) => void = () => undefined): (string |
     grantLimits: recorded,
     orphanAgeSeconds: AGE_SECONDS,
     holdsFrozen: true,
+    clock: systemClock,
+    random: systemRandom,
     intervalSeconds: 3_600,
     pageSize: PAGE_SIZE,
     logger: createLogger({ service: 'test', level: 'silent' }),
@@ -206,12 +211,10 @@ describe('after a change of the timeline', () => {
   /** The one before was met a day ago, and the one that the database is on so many seconds ago. */
   const change = async (secondsAgo: number): Promise<void> => {
     await world.database.query(
-      `update database_timeline set first_seen_at = now() - $1::integer * interval '1 second'`,
+      `update database_incarnation set first_seen_at = now() - $1::integer * interval '1 second'`,
       [secondsAgo]
     )
-    await world.database.query(
-      `insert into database_timeline select system_identifier, 0, now() - interval '1 day' from pg_control_system()`
-    )
+    await recordFormerIncarnation(world.database)
   }
 
   it('keeps unknown reservations from before the change for an operator', async () => {
@@ -259,7 +262,7 @@ describe('after a change of the timeline', () => {
         database,
         paymentIds.map((paymentId) => ({ paymentId, createdAtMs: Date.now() + 1_000 }))
       )
-    await world.database.query('update database_timeline set timeline_id = 0')
+    await world.database.query('update database_incarnation set timeline_id = 0')
     expect(await sweepAll()).toEqual({ givenUp: [], keptForOperator: paymentIds })
     expect(await givenUp()).toEqual([])
     await meetTimeline(database, false)
@@ -267,25 +270,18 @@ describe('after a change of the timeline', () => {
     expect((await givenUp()).sort()).toEqual(paymentIds.sort())
   })
 
-  it.each([
-    ['nothing where commits are kept', { keepsCommits: true }, 0],
-    ['what may be lost where they are not', { keepsCommits: false }, 1],
-    ['what a restore may have lost, whatever is kept', { keepsCommits: true, lastSeenSecondsAgo: 600 }, 1],
-    ['what another cluster may lack, whatever is kept', { keepsCommits: true, otherCluster: 1 }, 1]
-  ])('keeps %s for an operator', async (_what, { keepsCommits, ...former }, keptCount) => {
-    const {
-      lastSeenSecondsAgo = 15,
-      otherCluster = 0
-    }: { lastSeenSecondsAgo?: number; otherCluster?: number } = former
+  it.each<[string, boolean, FormerIncarnation, number]>([
+    ['nothing where commits are kept', true, {}, 0],
+    ['what may be lost where they are not', false, {}, 1],
+    ['what a restore may have lost, whatever is kept', true, { lastSeenSecondsAgo: 600 }, 1],
+    ['what another cluster may lack, whatever is kept', true, { differsIn: 'system_identifier' }, 1],
+    ['what a copy of the database may lack, whatever is kept', true, { differsIn: 'database_oid' }, 1],
+    ['what a restored dump may lack, whatever is kept', true, { differsIn: 'table_oid' }, 1]
+  ])('keeps %s for an operator', async (_what, keepsCommits, former, keptCount) => {
     const database = openDatabase(world.server.pool)
     const [paymentId] = reserve(1, 60)
-    await world.database.query('delete from database_timeline')
-    await world.database.query(
-      `insert into database_timeline (system_identifier, timeline_id, first_seen_at, last_seen_at)
-       select system_identifier + $1::integer, 0, now() - interval '1 day', now() - $2::integer * interval '1 second'
-         from pg_control_system()`,
-      [otherCluster, lastSeenSecondsAgo]
-    )
+    await world.database.query('delete from database_incarnation')
+    await recordFormerIncarnation(world.database, { lastSeenSecondsAgo: 15, ...former })
     await meetTimeline(database, keepsCommits)
     const swept = await sweepReservations(database, [
       { paymentId: String(paymentId), createdAtMs: Date.now() - 60_000 }
@@ -298,10 +294,10 @@ describe('after a change of the timeline', () => {
     const seenSecondsAgo = async () =>
       (
         await world.database.query<{ ago: number }>(
-          'select extract(epoch from now() - last_seen_at)::integer as ago from database_timeline'
+          'select extract(epoch from now() - last_seen_at)::integer as ago from database_incarnation'
         )
       ).map(({ ago }) => ago)
-    await world.database.query(`update database_timeline set last_seen_at = now() - interval '1 hour'`)
+    await world.database.query(`update database_incarnation set last_seen_at = now() - interval '1 hour'`)
     await meetTimeline(database, true)
     expect(await seenSecondsAgo()).toEqual([0])
   })

@@ -34,6 +34,7 @@ const OWNERS: Readonly<Record<string, string>> = {
   refund: 'refunds',
   peer: 'peers',
   peer_token: 'peers',
+  peer_day: 'peers',
   peer_settlement: 'peers',
   received_packet: 'interledger',
   sent_packet: 'interledger',
@@ -41,7 +42,7 @@ const OWNERS: Readonly<Record<string, string>> = {
   provider_grant: 'provider-grants',
   grant_reservation: 'grant-outcomes',
   accepted_payment: 'grant-outcomes',
-  database_timeline: 'grant-outcomes',
+  database_incarnation: 'timeline',
   frozen_client: 'frozen-clients',
   payment_hour: 'payment-hours'
 }
@@ -59,6 +60,9 @@ const TABLES_OF_PACKAGES = [
   'webhook_endpoint'
 ]
 
+/** Tables that the version before uses, and this one does not. */
+const TABLES_LEFT_BEHIND = ['database_timeline']
+
 const READ_BY_THE_AUDIT_ALONE = 'accepted_payment'
 
 let tables: SchemaTables
@@ -70,7 +74,8 @@ beforeAll(async () => {
 })
 
 it('every table has an owner', () => {
-  expect([...Object.keys(OWNERS), ...TABLES_OF_PACKAGES].sort()).toEqual(Object.values(tables.models).sort())
+  const named = [...Object.keys(OWNERS), ...TABLES_OF_PACKAGES, ...TABLES_LEFT_BEHIND]
+  expect(named.sort()).toEqual(Object.values(tables.models).sort())
 })
 
 it('a table is written by the module that owns it, and by nothing else', async () => {
@@ -101,6 +106,7 @@ it('a table is read by the module that owns it, through the fragments of that mo
 it('a table is written by one part of a statement, or by parts that never touch the same row', async () => {
   /** Statements that write a table with several parts, and why these parts never touch the same row. */
   const disjoint: Readonly<Record<string, string>> = {
+    'lock-event-log: event_epoch': 'an epoch is inserted if there is none to be met for the first time',
     'lease-webhook-endpoints: webhook_endpoint':
       'leases that are held are renewed, and only others are taken',
     'record-webhook-deliveries: webhook_delivery':
@@ -121,6 +127,9 @@ it('a table is written by one part of a statement, or by parts that never touch 
       'packets that were written before are answered, and those that were not are inserted',
     'settle-outgoing-payments: transfer':
       'holds that were there are ended; transfers that were not are inserted',
+    'doubt-approvals: sent_packet':
+      'packets that are unknown are changed, and those of nothing known inserted',
+    'doubt-sendings: sent_packet': 'the same',
     'keep-frozen-clients: frozen_client': 'rows are deleted if they are not listed, and inserted if they are',
     'purge-quotes: quote': 'a row is put off or deleted by whether its instant is before the cutoff',
     'purge-incoming-payments: incoming_payment':
@@ -145,6 +154,8 @@ it('a statement that changes something appends an event, or nobody needs to know
     'keep-frozen-clients': 'the auth server, which decides it, tells of it',
     'begin-sending-payments': 'the payment stays pending: how it is sent is told with its end',
     'begin-sending-within-limits': 'the same',
+    'doubt-approvals': 'the payment awaits approval as before: the decision about it is told',
+    'doubt-sendings': 'the payment stays pending: the decision about it is told, or its end',
     'end-sending': 'the statement after it, in the same transaction, tells of the end of the payment',
     'ensure-asset': 'an asset elsewhere changes nothing here',
     'forget-provider-grant': "what this provider holds elsewhere is nobody else's concern",
@@ -152,6 +163,7 @@ it('a statement that changes something appends an event, or nobody needs to know
     'save-provider-grant': "what this provider holds elsewhere is nobody else's concern",
     'count-payment-hours': 'it counts what events told',
     'claim-reservation-outcomes': "when to try again to tell the auth server is nobody else's concern",
+    'close-days-of-peers': 'it adds up what packets and settlements told',
     'create-peer': 'the operator who does it knows',
     'create-quotes': 'its client has it in its hands; that it expires is told',
     deposit: 'the operator who does it knows; the receiver of a payment is told by its events',
@@ -160,11 +172,10 @@ it('a statement that changes something appends an event, or nobody needs to know
     'give-up-payment-id': 'an id without a payment is known to nobody',
     'give-up-payment-ids': 'an id without a payment is known to nobody',
     'mark-outcomes-delivered': 'that the auth server was told is between the two services',
-    'meet-timeline': 'the epoch of the events tells it',
+    'meet-timeline': 'the epoch of the events tells it, or whoever restored the database knows',
     'purge-incoming-payments': 'it expired, and that was told',
     'purge-quotes': 'it expired, and that was told',
     'rotate-peer-token': 'the operator who does it knows, and the peer, with whom it was agreed',
-    'settle-peer': 'the operator who records it knows, and the peer; both see it in their statements',
     'update-peer': 'the operator who does it knows',
     withdraw: 'the operator who does it knows'
   }

@@ -145,6 +145,30 @@ describe('the keys of a wallet address', () => {
     expect(await service.send('GET', '/alice/jwks.json', headers)).toMatchObject({ status: 304 })
   })
 
+  it.each([
+    ['/alice/jwks.json', `${ALICE}/jwks.json`],
+    ['/jwks.json', `${PUBLIC_URL}/jwks.json`],
+    // One wallet address is one client, however its keys are found.
+    ['/.well-known/pay/jwks.json', `${PUBLIC_URL}/jwks.json`]
+  ])('say whose they are, under whatever host they are asked for: %s', async (path, location) => {
+    const answer = await service.send('GET', path)
+    expect(answer.headers.get('content-location')).toBe(location)
+    const headers = { 'if-none-match': answer.headers.get('etag') ?? '' }
+    expect((await service.send('GET', path, headers)).headers.get('content-location')).toBe(location)
+  })
+
+  it('say so below the URL of wallet addresses, where that is not the one of the service', async () => {
+    const second = await startTestResourceServer({
+      settings: { WALLET_ADDRESS_BASE_URL: 'https://wallet.example/' }
+    })
+    try {
+      const answer = await second.send('GET', '/alice/jwks.json')
+      expect(answer.headers.get('content-location')).toBe('https://wallet.example/alice/jwks.json')
+    } finally {
+      await second.stop()
+    }
+  })
+
   it.each(['/bob/jwks.json', '/jwks.json', '/.well-known/pay/jwks.json', '/shops/books/2/jwks.json'])(
     'are none where none were added: %s',
     async (path) => {

@@ -56,6 +56,7 @@ const register = async (request: Partial<events.CreateWebhookEndpointRequest> = 
 }
 const show = async (id: string) =>
   (await callUnary(client, 'getWebhookEndpoint', { id }, { idempotent: true })).endpoint!
+const counts = () => callUnary(client, 'countWebhookEndpoints', {}, { idempotent: true })
 const attempts = async (id: string) =>
   (
     await callUnary(
@@ -211,8 +212,11 @@ describe('an endpoint', () => {
     receiver.answering = 503
     await world.createReceiver()
     await receiver.when(({ posted }) => posted.length === 1)
+    await eventually(async () => (await show(id)).failingSince !== undefined)
+    expect(await counts()).toEqual({ disabledCount: 0, failingCount: 1 })
     await advanceUntil(async () => (await show(id)).disabledAt !== undefined, 3_600_000)
     expect(await show(id)).toMatchObject({ disabledCause: events.DisabledCause.DISABLED_CAUSE_FAILING })
+    expect(await counts()).toEqual({ disabledCount: 1, failingCount: 0 })
     const failed = await attempts(id)
     expect(failed.length).toBeGreaterThan(3)
     expect(failed.length).toBeLessThan(60)
@@ -395,6 +399,26 @@ describe('a malformed request', () => {
       expect(await refusalOf(replayed)).toContain('INVALID_ARGUMENT after must be an instant')
     }
   )
+
+  it('lists all attempts, the newest first, page by page', async () => {
+    const { id } = await register({ url: 'http://10.1.2.3:8080/', types: ['outgoing_payment.failed'] })
+    // Numbers with more digits follow those with fewer.
+    const count = 250
+    await world.database.query(
+      `insert into webhook_attempt (endpoint_id, event_id, event_type, attempted_at, duration_ms, status)
+       select $1, gen_random_uuid(), 'outgoing_payment.failed', now(), n, 204 from generate_series(1, $2::integer) n`,
+      [id, count]
+    )
+    const listed: number[] = []
+    let pageToken = ''
+    do {
+      const request = { id, pageSize: 7, pageToken }
+      const page = await callUnary(client, 'listWebhookAttempts', request, ONCE)
+      listed.push(...page.attempts.map(({ durationMs }) => durationMs))
+      pageToken = page.nextPageToken
+    } while (pageToken !== '')
+    expect(listed).toEqual(Array.from({ length: count }, (_, index) => count - index))
+  })
 
   it('about an endpoint that does not exist is NOT_FOUND', async () => {
     for (const id of ['x', '0190a8b1-0000-7000-8000-000000000001']) {

@@ -9,7 +9,15 @@ import {
   systemRandom
 } from '@open-payments-server/runtime'
 import { Readiness } from '@open-payments-server/service-kit/health'
-import { Metrics, publishTransports, serveMetrics } from '@open-payments-server/service-kit/metrics'
+import {
+  Metrics,
+  publishCertificates,
+  publishClientTransports,
+  publishStoreErrors,
+  serveMetrics,
+  type TransportMetrics
+} from '@open-payments-server/service-kit/metrics'
+import { countErrors } from '@open-payments-server/shared-store'
 import type { Context, WebOverrides } from './compose/context.js'
 import { openResources, type Resources } from './compose/resources.js'
 import { createConsoleRoutes } from './compose/console.js'
@@ -52,14 +60,17 @@ export async function composeWeb(config: WebConfig, overrides: WebOverrides = {}
   }
 }
 
-async function start(context: Context, resources: Resources): Promise<RunningWeb> {
+async function start(context: Context, opened: Resources): Promise<RunningWeb> {
   const { config, logger, lifecycle } = context
   const metrics = new Metrics(context)
   const metricsPort = await serveMetrics(metrics, context)
-  const transports =
-    metricsPort === undefined
-      ? undefined
-      : publishTransports(metrics, { listeners: ['pages', 'console'], version: readVersion(MANIFEST) })
+  const transports = metricsPort === undefined ? undefined : measureTransports(metrics, opened)
+  const countStoreError = publishStoreErrors(metrics, ['mark'])
+  const sharedStore = countErrors(opened.sharedStore, (operation) => {
+    // Nothing else is done with it here.
+    if (operation === 'mark') countStoreError(operation)
+  })
+  const resources = { ...opened, sharedStore }
   const readiness = createReadiness(context, resources)
   const listeners = new Listeners({
     delayMs: config.SHUTDOWN_DELAY_SECONDS * 1_000,
@@ -97,7 +108,10 @@ async function start(context: Context, resources: Resources): Promise<RunningWeb
       ? undefined
       : await listen(
           'console',
-          { site: consoleSite, routes: createConsoleRoutes(context, resources, consoleSite) },
+          {
+            site: consoleSite,
+            routes: createConsoleRoutes(context, resources, consoleSite, transports?.grpcClient)
+          },
           { host: config.CONSOLE_HOST, port: config.CONSOLE_PORT }
         )
   logger.info({ port: pages.port, consolePort: consoleServer?.port }, 'HTTP servers listen')
@@ -110,6 +124,22 @@ async function start(context: Context, resources: Resources): Promise<RunningWeb
       return lifecycle.stop()
     }
   }
+}
+
+/** Measures requests, and the calls of the holders' pages; the console has its calls measured itself. */
+function measureTransports(
+  metrics: Metrics,
+  { targets, resourceServer, authServer }: Resources
+): Pick<TransportMetrics<'pages' | 'console'>, 'http' | 'watchListener' | 'grpcClient'> {
+  const version = readVersion(MANIFEST)
+  const transports = publishClientTransports(metrics, { listeners: ['pages', 'console'], version })
+  publishCertificates(
+    metrics,
+    Object.values(targets).map(({ tls }) => tls)
+  )
+  resourceServer.observe(transports.grpcClient)
+  authServer.observe(transports.grpcClient)
+  return transports
 }
 
 /** Without the shared store nobody counts as signed in. The services behind may be away: the pages then say so. */

@@ -1,5 +1,6 @@
 import {
   type Environment,
+  grpcClientSettings,
   loadConfiguration,
   metricsSettings,
   processSettings,
@@ -14,6 +15,10 @@ import { z } from 'zod'
 const { REPLICA_COUNT, ...process } = processSettings({
   development: 'http URLs, and gRPC in plain text on this machine'
 })
+
+/** By what both services know the pages. */
+const KNOWN_BY =
+  'A name in it is among GRPC_HOLDER_CLIENTS there, and with a console among GRPC_OPERATOR_CLIENTS.'
 
 /** The settings of the pages: one environment variable each. */
 export const webSchema = z.object({
@@ -85,6 +90,13 @@ export const webSchema = z.object({
       example: 'accounts'
     })
     .optional(),
+  CONSENT_DETAILS_TYPE: setting
+    .text({
+      description:
+        'Type of `authorization_details` (RFC 9396) by which the issuer is told what somebody consents to. Sent where the issuer lists it in `authorization_details_types_supported`. See [consent pages](consent-pages.md#what-the-issuer-is-told).',
+      example: 'payment_initiation'
+    })
+    .optional(),
   SESSION_KEY: setting.secret({
     description:
       'Key with which cookies are encrypted. The same on every replica. Whoever knows it can sign in as anybody.',
@@ -111,81 +123,8 @@ export const webSchema = z.object({
     description: 'IDENTITY_PROVIDER_SECRET of the auth server.',
     example: 'a-long-random-text'
   }),
-  RESOURCE_GRPC_TARGET: setting.text({
-    description: "The resource server's gRPC address.",
-    example: 'dns:///resource-server-grpc:3002'
-  }),
-  RESOURCE_GRPC_DEADLINE_MS: setting
-    .wholeNumber(
-      {
-        description:
-          'Maximum duration of one call to the resource server, retries included, in milliseconds.',
-        example: '3000'
-      },
-      { min: 50, max: 60_000 }
-    )
-    .prefault('3000'),
-  RESOURCE_GRPC_TLS_CA_FILE: setting
-    .text({
-      description:
-        "Certificates of the authorities that sign the resource server's certificate: a PEM file. Required in production. Reloaded when it is replaced, like the two below: see [mutual TLS](decisions/mutual-tls.md).",
-      example: '/run/secrets/grpc/ca.crt'
-    })
-    .optional(),
-  RESOURCE_GRPC_TLS_CERTIFICATE_FILE: setting
-    .text({
-      description:
-        'Certificate that this service presents to the resource server: a PEM file. A name in it is among GRPC_HOLDER_CLIENTS there.',
-      example: '/run/secrets/grpc/tls.crt'
-    })
-    .optional(),
-  RESOURCE_GRPC_TLS_KEY_FILE: setting
-    .text({ description: 'Key of that certificate: a PEM file.', example: '/run/secrets/grpc/tls.key' })
-    .optional(),
-  RESOURCE_GRPC_TLS_SERVER_NAME: setting
-    .text({
-      description:
-        "DNS name that the resource server's certificate must contain. Default: the host of RESOURCE_GRPC_TARGET. Required if that is an IP address.",
-      example: 'resource-server-grpc'
-    })
-    .optional(),
-  AUTH_GRPC_TARGET: setting.text({
-    description: "The auth server's gRPC address.",
-    example: 'dns:///auth-server-grpc:3002'
-  }),
-  AUTH_GRPC_DEADLINE_MS: setting
-    .wholeNumber(
-      {
-        description: 'Maximum duration of one call to the auth server, retries included, in milliseconds.',
-        example: '3000'
-      },
-      { min: 50, max: 60_000 }
-    )
-    .prefault('3000'),
-  AUTH_GRPC_TLS_CA_FILE: setting
-    .text({
-      description:
-        "Certificates of the authorities that sign the auth server's certificate: a PEM file. Required in production. Reloaded when it is replaced, like the two below: see [mutual TLS](decisions/mutual-tls.md).",
-      example: '/run/secrets/grpc/ca.crt'
-    })
-    .optional(),
-  AUTH_GRPC_TLS_CERTIFICATE_FILE: setting
-    .text({
-      description:
-        'Certificate that this service presents to the auth server: a PEM file. A name in it is among GRPC_HOLDER_CLIENTS there.',
-      example: '/run/secrets/grpc/tls.crt'
-    })
-    .optional(),
-  AUTH_GRPC_TLS_KEY_FILE: setting
-    .text({ description: 'Key of that certificate: a PEM file.', example: '/run/secrets/grpc/tls.key' })
-    .optional(),
-  AUTH_GRPC_TLS_SERVER_NAME: setting
-    .text({
-      description:
-        "DNS name that the auth server's certificate must contain. Default: the host of AUTH_GRPC_TARGET. Required if that is an IP address.",
-      example: 'auth-server-grpc'
-    })
-    .optional(),
+  ...grpcClientSettings('RESOURCE', { service: 'resource server', knownBy: KNOWN_BY }),
+  ...grpcClientSettings('AUTH', { service: 'auth server', knownBy: KNOWN_BY }),
   PROVIDER_NAME: setting
     .text({ description: 'Name of the provider, at the top of every page.', example: 'Example Wallet' })
     .prefault('Your wallet'),
@@ -215,20 +154,6 @@ export const webSchema = z.object({
 
 /** The settings of the pages, parsed. */
 export type WebConfig = Readonly<z.output<typeof webSchema>>
-
-/** The settings that name the files of the certificates for calls to the auth server. */
-export const AUTH_GRPC_TLS = {
-  certificate: 'AUTH_GRPC_TLS_CERTIFICATE_FILE',
-  key: 'AUTH_GRPC_TLS_KEY_FILE',
-  authority: 'AUTH_GRPC_TLS_CA_FILE'
-} as const
-
-/** The settings that name the files of the certificates for calls to the resource server. */
-export const RESOURCE_GRPC_TLS = {
-  certificate: 'RESOURCE_GRPC_TLS_CERTIFICATE_FILE',
-  key: 'RESOURCE_GRPC_TLS_KEY_FILE',
-  authority: 'RESOURCE_GRPC_TLS_CA_FILE'
-} as const
 
 /**
  * Reads the settings of the pages.

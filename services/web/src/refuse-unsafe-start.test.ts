@@ -44,6 +44,8 @@ describe('the pages', () => {
     [PLAIN, /- RESOURCE_GRPC_TLS_CA_FILE|- RESOURCE_GRPC_TLS_CERTIFICATE_FILE: must be set in production/],
     [{ ...PLAIN, ENVIRONMENT: 'development' }, /- RESOURCE_GRPC_TARGET: must be an address of this machine/],
     [{ AUTH_GRPC_TLS_KEY_FILE: undefined }, /- AUTH_GRPC_TLS_KEY_FILE: must be set/],
+    [{ AUTH_GRPC_TARGET: 'ipv4:10.0.0.1:3002' }, /- AUTH_GRPC_TLS_SERVER_NAME: must be the name/],
+    [{ RESOURCE_GRPC_TARGET: '10.0.0.2:3002' }, /- RESOURCE_GRPC_TLS_SERVER_NAME: must be the name/],
     [{ SESSION_KEY: 'a-long-random-text-for-sessions' }, /- SESSION_KEY: is an example/],
     [{ SESSION_KEY: safe.CLIENT_SECRET }, /must not be the same as/],
     [{ TIME_ZONE: 'Mars/Base' }, /TIME_ZONE: expected a time zone/],

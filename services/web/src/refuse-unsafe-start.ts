@@ -1,11 +1,10 @@
+import { findUnsafeConnection } from '@open-payments-server/grpc-transport'
 import {
   ConfigurationError,
-  findPlaintext,
   findUnsafeSettings,
   findWeakSecrets
 } from '@open-payments-server/runtime/configuration'
-import { isLoopbackHost } from '@open-payments-server/runtime'
-import { AUTH_GRPC_TLS, RESOURCE_GRPC_TLS, type WebConfig, webSchema } from './config.js'
+import { type WebConfig, webSchema } from './config.js'
 
 /**
  * Refuses settings that are each well-formed but unsafe together.
@@ -23,20 +22,8 @@ export function refuseUnsafeStart(config: WebConfig): void {
       problems.push(`${name}: must be an https URL in production`)
   }
   problems.push(
-    ...findPlaintext(config, Object.values(RESOURCE_GRPC_TLS), {
-      setting: 'RESOURCE_GRPC_TARGET',
-      isLoopback: isLoopbackTarget(config.RESOURCE_GRPC_TARGET)
-    }),
-    ...findPlaintext(config, Object.values(AUTH_GRPC_TLS), {
-      setting: 'AUTH_GRPC_TARGET',
-      isLoopback: isLoopbackTarget(config.AUTH_GRPC_TARGET)
-    })
-  )
-  problems.push(
-    ...findPlaintext(config, Object.values(AUTH_GRPC_TLS), {
-      setting: 'AUTH_GRPC_TARGET',
-      isLoopback: isLoopbackTarget(config.AUTH_GRPC_TARGET)
-    })
+    ...findUnsafeConnection(config, 'RESOURCE', 'resource server'),
+    ...findUnsafeConnection(config, 'AUTH', 'auth server')
   )
   if (config.CONSOLE_PORT !== undefined) {
     for (const name of ['CONSOLE_URL', 'CONSOLE_CLIENT_ID'] as const)
@@ -44,9 +31,4 @@ export function refuseUnsafeStart(config: WebConfig): void {
   }
   if (isProduction) problems.push(...findWeakSecrets(webSchema, config))
   if (problems.length > 0) throw new ConfigurationError(problems)
-}
-
-function isLoopbackTarget(target: string): boolean {
-  const [host = ''] = target.replace(/^(?:dns:\/\/\/|ipv4:|ipv6:)/, '').split(/:\d+$/)
-  return isLoopbackHost(host)
 }

@@ -1,6 +1,6 @@
 // Assembles the content of one image: a program and its production dependencies, nothing else.
 //
-//   node infra/deploy/docker/scripts/assemble.mjs <auth-server|resource-server|web|operator> <folder>
+//   node infra/deploy/docker/scripts/assemble.mjs <program> <folder>
 //
 // The workspace must be installed and the program built. The Dockerfile runs it, and a test does the same in a plain folder.
 import { spawnSync } from 'node:child_process'

@@ -3,7 +3,9 @@ const packages = {
   'auth-server': '@open-payments-server/auth-server',
   'resource-server': '@open-payments-server/resource-server',
   web: '@open-payments-server/web',
-  operator: '@open-payments-server/operator-cli'
+  operator: '@open-payments-server/operator-cli',
+  // For development alone: whoever clicks on a name is signed in.
+  'development-issuer': '@open-payments-server/development-issuer'
 }
 
 /** The package of every image. */

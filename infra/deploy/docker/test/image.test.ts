@@ -16,7 +16,9 @@ import pg from 'pg'
 import { AssembledTree, type ImageProcess } from './assembled-tree.js'
 
 const SERVICES = ['auth-server', 'resource-server'] as const
-const PROGRAMS = [...SERVICES, 'web', 'operator'] as const
+const SHIPPED = [...SERVICES, 'web', 'operator'] as const
+/** With what is for development alone. */
+const PROGRAMS = [...SHIPPED, 'development-issuer'] as const
 type Service = (typeof SERVICES)[number]
 type Program = (typeof PROGRAMS)[number]
 
@@ -88,7 +90,7 @@ describe.each(PROGRAMS)('the image of the %s', (program) => {
     expect(files.filter((path) => /\.(map|[cm]?ts|pem|key|crt|so|exe|bare)$/.test(path))).toEqual([])
     const native = new RegExp(`/prebuilds/${process.platform}-${process.arch}/sodium-native\\.node$`)
     expect(files.filter((path) => path.endsWith('.node'))).toEqual(
-      program === 'operator' ? [] : [expect.stringMatching(native)]
+      program === 'operator' || program === 'development-issuer' ? [] : [expect.stringMatching(native)]
     )
     expect(files.filter((path) => /(^|\/)\.(env|npmrc|yarnrc|git)$/.test(path))).toEqual([])
     const sources = /(^|\/@open-payments-server\/[^/]+\/)(src|test|scripts)\//
@@ -140,7 +142,7 @@ it('the bills of materials name the same packages as the page of dependencies', 
   const listed = new Set(
     [...page.matchAll(/^- `([^`]+)` (\S+) \(/gm)].map(([, name, version]) => `${name}@${version}`)
   )
-  const boms = await Promise.all(PROGRAMS.map((program) => readSbom(program)))
+  const boms = await Promise.all(SHIPPED.map((program) => readSbom(program)))
   const built = boms.flatMap(({ components }) =>
     components
       .filter(({ purl }) => purl?.startsWith('pkg:npm/'))

@@ -10,29 +10,10 @@ import { describeSettings, type SettingDescription } from '@open-payments-server
 import { webSchema } from '@open-payments-server/web/config'
 
 /** Settings that the templates only give where the user gives none. */
-const DEFAULTED: readonly string[] = ['OPERATOR_MACHINES']
+const DEFAULTED: readonly string[] = ['GRPC_HOLDER_CLIENTS', 'OPERATOR_MACHINES']
 
 /** Settings that would move a listener from the port that Services and policies use. */
 const OF_LISTENERS = /^(HTTP|CONSOLE|GRPC|IDENTITY_PROVIDER|ILP|METRICS)_(HOST|PORT)$/
-
-/** What the templates set of the pages, which are not in the base. */
-export const SET_OF_PAGES: readonly string[] = [
-  'REPLICA_COUNT',
-  'SHUTDOWN_GRACE_SECONDS',
-  'METRICS_HOST',
-  'METRICS_PORT',
-  'CONSOLE_HOST',
-  'CONSOLE_PORT',
-  'CONSOLE_CLIENT_SECRET_FILE',
-  'REDIS_URL_FILE',
-  'SESSION_KEY_FILE',
-  'CLIENT_SECRET_FILE',
-  'IDENTITY_PROVIDER_SECRET_FILE',
-  'AUTH_API_URL',
-  ...['AUTH', 'RESOURCE'].flatMap((service) =>
-    ['TARGET', 'TLS_CERTIFICATE_FILE', 'TLS_KEY_FILE', 'TLS_CA_FILE'].map((name) => `${service}_GRPC_${name}`)
-  )
-]
 
 /**
  * The definitions of values.schema.json for the settings of each service, derived from the schemas of the services.
@@ -40,18 +21,19 @@ export const SET_OF_PAGES: readonly string[] = [
  * @param base objects of the chart without settings: users may not set what these set, except what is only a default
  */
 export function settingsDefinitions(base: readonly KubernetesObject[]): Record<string, unknown> {
-  const [ofAuth, ofResource] = [describeSettings(authServerSchema), describeSettings(resourceServerSchema)]
+  const ofAuth = describeSettings(authServerSchema)
+  const ofResource = describeSettings(resourceServerSchema)
   const ofPages = describeSettings(webSchema)
-  const [fixedOfAuth, fixedOfResource] = ['auth-server', 'resource-server'].map((name) =>
-    variablesOf(base, name)
-  ) as [readonly string[], readonly string[]]
+  const fixedOfAuth = variablesOf(base, 'auth-server')
+  const fixedOfResource = variablesOf(base, 'resource-server')
+  const fixedOfPages = variablesOf(base, 'web')
   return {
     authServerSettings: settingsSchema(ofAuth, fixedOfAuth),
     resourceServerSettings: settingsSchema(ofResource, fixedOfResource),
-    webSettings: settingsSchema(ofPages, SET_OF_PAGES),
+    webSettings: settingsSchema(ofPages, fixedOfPages),
     authServerVariables: variablesSchema(ofAuth, fixedOfAuth),
     resourceServerVariables: variablesSchema(ofResource, fixedOfResource),
-    webVariables: variablesSchema(ofPages, SET_OF_PAGES)
+    webVariables: variablesSchema(ofPages, fixedOfPages)
   }
 }
 

@@ -10,7 +10,7 @@ import {
 } from '@open-payments-server/kubernetes'
 import { parse, stringify } from 'yaml'
 import { BASE, CHART, DASHBOARDS, LABELS_OF_HELM, renderBase, settingsDefinitions } from '../src/index.js'
-import { describeWithEachHelm, keyOf, KUBECTL, schemaProblemsOf } from './rendering.js'
+import { describeWithEachHelm, EXAMPLES, keyOf, KUBECTL, schemaProblemsOf } from './rendering.js'
 import { ADDED, CHANGED, LEFT_OUT } from './samples.js'
 
 let values: unknown
@@ -46,9 +46,10 @@ describeWithEachHelm('the chart', (chart, helm) => {
     expect(await renderBase(helm)).toBe(await readFile(BASE, 'utf8'))
   })
 
-  it('renders to the overlay for production, object by object', async () => {
+  it('renders to the overlay for production with the pages, object by object', async () => {
     const overlay = (await renderOverlay('production', KUBECTL)).filter(({ kind }) => kind !== 'Namespace')
-    const objects = await chart.objects({}, '--skip-tests')
+    const withPages = parse(await readFile(join(EXAMPLES, 'pages-values.yaml'), 'utf8')) as unknown
+    const objects = await chart.objects(withPages, '--skip-tests')
     expect(inOrder(objects.map(withoutLabelsOfHelm))).toEqual(inOrder(overlay))
   })
 

@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from '@jest/globals'
 import {
   findObject,
@@ -12,9 +11,8 @@ import {
 } from '@open-payments-server/kubernetes'
 import { parse } from 'yaml'
 import { CHART } from '../src/index.js'
-import { describeWithEachHelm, schemaProblemsOf } from './rendering.js'
+import { describeWithEachHelm, EXAMPLES, schemaProblemsOf } from './rendering.js'
 
-const EXAMPLES = fileURLToPath(new URL('../../kubernetes/examples/', import.meta.url))
 const textOf = (name: string) => readFile(join(EXAMPLES, name), 'utf8')
 const objectsOf = async (name: string) => parseObjects(await textOf(name))
 const specOf = (objects: readonly KubernetesObject[], kind: string, name: string) =>
@@ -85,7 +83,8 @@ describeWithEachHelm('the examples', (chart) => {
           return [target.name, data.map(({ secretKey }) => secretKey).sort()]
         })
     )
-    const objects = await chart.objects({ backup: { enabled: true } }, '--skip-tests')
+    const withPages = parse(await textOf('pages-values.yaml')) as object
+    const objects = await chart.objects({ ...withPages, backup: { enabled: true } }, '--skip-tests')
     const read = new Map<string, string[]>()
     for (const { spec } of podsOf(objects).values()) {
       const [container] = spec.containers

@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe } from '@jest/globals'
 import {
   findSchemaProblems,
@@ -12,6 +13,8 @@ import {
 import { CHART, runHelm } from '../src/index.js'
 
 export const NAMESPACE = 'open-payments'
+/** The folder of the examples. */
+export const EXAMPLES = fileURLToPath(new URL('../../kubernetes/examples/', import.meta.url))
 
 const found = await findTools()
 if (typeof found === 'string')

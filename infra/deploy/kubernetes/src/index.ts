@@ -10,7 +10,7 @@ export {
   type Workload,
   workloadsOf
 } from './objects.js'
-export { type Overlay, parseObjects, renderOverlay } from './render.js'
+export { type Overlay, overlayFolder, parseObjects, renderFolder, renderOverlay } from './render.js'
 export { findSchemaProblems } from './schemas.js'
 export { findTools, type Helm } from './tools.js'
 export { type End, Traffic } from './traffic.js'

@@ -16,7 +16,16 @@ export type Overlay = 'development' | 'production'
  * @throws Error with kustomize's message for a broken overlay
  */
 export async function renderOverlay(overlay: Overlay, kubectl: string): Promise<KubernetesObject[]> {
-  const folder = fileURLToPath(new URL(`../overlays/${overlay}`, import.meta.url))
+  return renderFolder(overlayFolder(overlay), kubectl)
+}
+
+/** The folder of an overlay. */
+export function overlayFolder(overlay: Overlay): string {
+  return fileURLToPath(new URL(`../overlays/${overlay}`, import.meta.url))
+}
+
+/** The same of any folder with a kustomization. */
+export async function renderFolder(folder: string, kubectl: string): Promise<KubernetesObject[]> {
   const { stdout } = await promisify(execFile)(kubectl, ['kustomize', folder], {
     maxBuffer: OUTPUT_BYTES_MAX
   })

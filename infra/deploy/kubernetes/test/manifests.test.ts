@@ -1,47 +1,29 @@
 import { loadMigrationConfiguration } from '@open-payments-server/runtime/configuration'
-import { beforeAll, describe, expect, it } from '@jest/globals'
+import { expect, it } from '@jest/globals'
 import {
   containerOf,
   findObject,
   findSchemaProblems,
-  findTools,
-  type KubernetesObject,
   type Overlay,
-  renderOverlay,
-  Traffic,
   type Workload,
   workloadsOf
 } from '../src/index.js'
+import {
+  deploymentsOf,
+  describeRendered,
+  environmentOf,
+  NAMES,
+  renderBefore,
+  servicesOf,
+  workload
+} from './overlays.js'
 import { type ServiceName, SERVICES, withSecretFiles } from './starting.js'
 
-const tools = await findTools()
-if (typeof tools === 'string') console.log(`skipped: no kubectl can be had, so nothing is rendered: ${tools}`)
-const describeRendered = typeof tools === 'string' ? describe.skip : describe
-
 const OVERLAYS: readonly Overlay[] = ['production', 'development']
-const NAMES = Object.keys(SERVICES) as ServiceName[]
-const rendered = new Map<Overlay, KubernetesObject[]>()
-const objectsOf = (overlay: Overlay): KubernetesObject[] => rendered.get(overlay)!
+const objectsOf = renderBefore(...OVERLAYS)
 
 /** `CLOSING_MAX_MS` of the runtime: how long closing may take once listeners have stopped. */
 const CLOSING_MAX_SECONDS = 5
-
-beforeAll(async () => {
-  if (typeof tools === 'string') return
-  for (const overlay of OVERLAYS) rendered.set(overlay, await renderOverlay(overlay, tools.kubectl))
-})
-
-const workload = (objects: KubernetesObject[], kind: string, name: string): Workload =>
-  findObject(objects, kind, name) as Workload
-const environmentOf = (of: Workload): Record<string, string> =>
-  Object.fromEntries((containerOf(of).env ?? []).map(({ name, value }) => [name, value!]))
-/** Each service with its Deployment and its migration. */
-const servicesOf = (objects: KubernetesObject[]): [ServiceName, Workload, Workload][] =>
-  NAMES.map((name) => [
-    name,
-    workload(objects, 'Deployment', name),
-    workload(objects, 'Job', `${name}-migration`)
-  ])
 
 describeRendered.each(OVERLAYS)('the %s overlay', (overlay) => {
   it('is valid for Kubernetes, cert-manager and the Prometheus operator in every field', async () => {
@@ -55,8 +37,8 @@ describeRendered.each(OVERLAYS)('the %s overlay', (overlay) => {
     expect(problems).toEqual([])
   })
 
-  it('has only settings, with which both services start', () => {
-    for (const [name, deployment] of servicesOf(objectsOf(overlay))) {
+  it('has only settings, with which both services and the pages start', () => {
+    for (const [name, deployment] of deploymentsOf(objectsOf(overlay))) {
       const environment = environmentOf(deployment)
       const config = withSecretFiles(name, environment, (given) => SERVICES[name].start(given))
       expect(config.ENVIRONMENT).toBe(overlay)
@@ -92,7 +74,7 @@ describeRendered.each(OVERLAYS)('the %s overlay', (overlay) => {
       expect((spec.securityContext as { runAsUser: number }).runAsUser).toBeGreaterThan(0)
       for (const forbidden of ['hostNetwork', 'hostPID', 'hostIPC'])
         expect(spec).not.toHaveProperty(forbidden)
-      expect(JSON.stringify(spec.volumes)).not.toContain('hostPath')
+      expect(JSON.stringify(spec.volumes ?? [])).not.toContain('hostPath')
       expect(containerOf(each)).toMatchObject({
         securityContext: {
           allowPrivilegeEscalation: false,
@@ -114,7 +96,8 @@ describeRendered.each(OVERLAYS)('the %s overlay', (overlay) => {
   })
 
   it('shows no secret: each is a file of a mounted secret', () => {
-    for (const deployed of servicesOf(objectsOf(overlay)).flatMap(([, ...both]) => both)) {
+    const jobs = servicesOf(objectsOf(overlay)).map(([, , job]) => job)
+    for (const deployed of [...deploymentsOf(objectsOf(overlay)).map(([, each]) => each), ...jobs]) {
       const name = deployed.metadata.labels!['app.kubernetes.io/name'] as ServiceName
       const environment = environmentOf(deployed)
       const { volumes = [] } = deployed.spec.template.spec
@@ -134,7 +117,7 @@ describeRendered.each(OVERLAYS)('the %s overlay', (overlay) => {
   })
 
   it('probes startup, readiness and liveness separately, at their port', () => {
-    for (const [name, deployment] of servicesOf(objectsOf(overlay))) {
+    for (const [name, deployment] of deploymentsOf(objectsOf(overlay))) {
       const container = containerOf(deployment)
       const port = name === 'auth-server' ? 'idp' : 'http'
       expect(container).toMatchObject({
@@ -145,17 +128,17 @@ describeRendered.each(OVERLAYS)('the %s overlay', (overlay) => {
       const config = withSecretFiles(name, environmentOf(deployment), (given) => SERVICES[name].start(given))
       expect(Object.fromEntries(container.ports!.map((each) => [each.name, each.containerPort]))).toEqual({
         http: config.HTTP_PORT,
-        grpc: config.GRPC_PORT,
         metrics: config.METRICS_PORT,
-        ...('IDENTITY_PROVIDER_PORT' in config
-          ? { idp: config.IDENTITY_PROVIDER_PORT }
-          : { ilp: config.ILP_PORT })
+        ...('GRPC_PORT' in config && { grpc: config.GRPC_PORT }),
+        ...('IDENTITY_PROVIDER_PORT' in config && { idp: config.IDENTITY_PROVIDER_PORT }),
+        ...('ILP_PORT' in config && { ilp: config.ILP_PORT }),
+        ...('CONSOLE_PORT' in config && { console: config.CONSOLE_PORT })
       })
     }
   })
 
   it('gives a service the time to stop that it is configured for', () => {
-    for (const [name, deployment] of servicesOf(objectsOf(overlay))) {
+    for (const [name, deployment] of deploymentsOf(objectsOf(overlay))) {
       const { terminationGracePeriodSeconds } = deployment.spec.template.spec
       const { lifecycle } = containerOf(deployment) as unknown as {
         lifecycle: { preStop: { sleep: { seconds: number } } }
@@ -170,10 +153,11 @@ describeRendered.each(OVERLAYS)('the %s overlay', (overlay) => {
     }
   })
 
-  it('routes requests only to servers, never to migration pods', () => {
+  it('routes requests only to whom they are for, never to migration pods', () => {
     const objects = objectsOf(overlay)
-    for (const [name, deployment, job] of servicesOf(objects)) {
-      const [server, migration] = [deployment, job].map((each) => each.spec.template.metadata.labels)
+    for (const [name, deployment] of deploymentsOf(objects)) {
+      const labelsOf = (each: Workload) => each.spec.template.metadata.labels
+      const others = workloadsOf(objects).filter((each) => each !== deployment)
       const ours = objects.filter(
         (object) =>
           ['Service', 'PodDisruptionBudget'].includes(object.kind) && object.metadata.name.startsWith(name)
@@ -182,8 +166,8 @@ describeRendered.each(OVERLAYS)('the %s overlay', (overlay) => {
       for (const { spec } of ours) {
         const { selector } = spec as { selector: Record<string, unknown> }
         const labels = (selector.matchLabels ?? selector) as Record<string, string>
-        expect(server).toMatchObject(labels)
-        expect(migration).not.toMatchObject(labels)
+        expect(labelsOf(deployment)).toMatchObject(labels)
+        for (const other of others) expect(labelsOf(other)).not.toMatchObject(labels)
       }
     }
   })
@@ -192,27 +176,40 @@ describeRendered.each(OVERLAYS)('the %s overlay', (overlay) => {
     const objects = objectsOf(overlay)
     const names = (certificate: string) =>
       (findObject(objects, 'Certificate', certificate).spec as CertificateSpec).uris
-    const [auth, resource] = NAMES.map((name) => workload(objects, 'Deployment', name)) as [
+    const [auth, resource, pages] = NAMES.map((name) => workload(objects, 'Deployment', name)) as [
+      Workload,
       Workload,
       Workload
     ]
-    const [authConfig, resourceConfig] = [environmentOf(auth), environmentOf(resource)]
+    const [authConfig, resourceConfig, pagesConfig] = [auth, resource, pages].map(environmentOf) as [
+      Record<string, string>,
+      Record<string, string>,
+      Record<string, string>
+    ]
     expect(authConfig.GRPC_INTROSPECTION_CLIENTS).toBe(names('resource-server-grpc').join())
     expect(authConfig.GRPC_LIMITS_CLIENTS).toBe(names('resource-server-grpc').join())
-    expect(authConfig.GRPC_OPERATOR_CLIENTS).toBe(names('operator-grpc').join())
-    expect(resourceConfig.GRPC_OPERATOR_CLIENTS).toBe(names('operator-grpc').join())
+    for (const config of [authConfig, resourceConfig]) {
+      expect(config.GRPC_OPERATOR_CLIENTS).toBe([...names('operator-grpc'), ...names('web-grpc')].join())
+      expect(config.GRPC_HOLDER_CLIENTS).toBe(names('web-grpc').join())
+      // The console does nothing without a person's token, and where people sign in no machine acts beside them.
+      const roles = overlay === 'production' ? 'viewer' : 'operator+approver'
+      expect(config.OPERATOR_MACHINES).toBe(`${names('operator-grpc').join()}=${roles}`)
+    }
 
-    const [, host, port] = /^dns:\/\/\/([\w-]+):(\d+)$/.exec(resourceConfig.AUTH_GRPC_TARGET!)!
-    const { dnsNames } = findObject(objects, 'Certificate', 'auth-server-grpc').spec as CertificateSpec
-    expect(dnsNames).toContain(host)
-    expect(findObject(objects, 'Service', host!).spec).toMatchObject({
-      clusterIP: 'None',
-      ports: [{ port: Number(port), targetPort: 'grpc' }]
-    })
-    for (const [service, deployment] of [
-      ['auth-server', auth],
-      ['resource-server', resource]
+    for (const [target, service] of [
+      [resourceConfig.AUTH_GRPC_TARGET, 'auth-server'],
+      [pagesConfig.AUTH_GRPC_TARGET, 'auth-server'],
+      [pagesConfig.RESOURCE_GRPC_TARGET, 'resource-server']
     ] as const) {
+      const [, host, port] = /^dns:\/\/\/([\w-]+):(\d+)$/.exec(target!)!
+      const { dnsNames } = findObject(objects, 'Certificate', `${service}-grpc`).spec as CertificateSpec
+      expect(dnsNames).toContain(host)
+      expect(findObject(objects, 'Service', host!).spec).toMatchObject({
+        clusterIP: 'None',
+        ports: [{ port: Number(port), targetPort: 'grpc' }]
+      })
+    }
+    for (const [service, deployment] of deploymentsOf(objects)) {
       const { secretName } = findObject(objects, 'Certificate', `${service}-grpc`).spec as CertificateSpec
       const mounted = deployment.spec.template.spec.volumes!.find(({ name }) => name === 'grpc-certificate')
       expect(mounted).toMatchObject({ secret: { secretName } })
@@ -230,6 +227,32 @@ describeRendered.each(OVERLAYS)('the %s overlay', (overlay) => {
       Workload
     ]
     expect(environmentOf(resource).AUTH_SERVER_URL).toBe(environmentOf(auth).PUBLIC_URL)
+  })
+
+  it('leads account holders to their pages, and takes the word of the issuer where they sign in', () => {
+    const objects = objectsOf(overlay)
+    const [auth, resource, pages] = NAMES.map((name) =>
+      environmentOf(workload(objects, 'Deployment', name))
+    ) as [Record<string, string>, Record<string, string>, Record<string, string>]
+    expect(auth.CONSENT_PAGE_URL).toBe(`${pages.PUBLIC_URL}/consent`)
+    expect(auth.CONSENT_ISSUERS).toBe(`${pages.CLIENT_ID}@${pages.ISSUER}`)
+    expect(auth).toHaveProperty('OWNERSHIP_PUBLIC_KEYS')
+    expect(resource).toHaveProperty('OWNERSHIP_KEYS_FILE')
+    for (const { OPERATOR_ISSUERS: given } of [auth, resource]) {
+      expect(JSON.parse(given!)).toMatchObject([
+        { issuer: pages.ISSUER, clientIds: [pages.CONSOLE_CLIENT_ID], rolesClaim: 'roles' }
+      ])
+    }
+    const { host, port } = new URL(pages.AUTH_API_URL!)
+    expect(findObject(objects, 'Service', host.split(':')[0]!).spec).toMatchObject({
+      ports: [{ port: Number(port), targetPort: 'idp' }]
+    })
+  })
+
+  it('has a Service for each listener of the pages', () => {
+    const portsOf = (name: string) => findObject(objectsOf(overlay), 'Service', name).spec
+    expect(portsOf('web')).toMatchObject({ ports: [{ port: 80, targetPort: 'http' }] })
+    expect(portsOf('web-console')).toMatchObject({ ports: [{ port: 80, targetPort: 'console' }] })
   })
 })
 
@@ -249,147 +272,6 @@ describeRendered('the check against schemas', () => {
     const deployment = structuredClone(workload(objectsOf('production'), 'Deployment', 'auth-server'))
     Object.assign(deployment.spec.template.spec, spec)
     expect(await findSchemaProblems(deployment)).toEqual([expect.stringMatching(message)])
-  })
-})
-
-describeRendered('production', () => {
-  const objects = () => objectsOf('production')
-
-  it('contains no secret, and enforces the restricted pod security standard', () => {
-    expect(objects().filter(({ kind }) => kind === 'Secret')).toEqual([])
-    expect(findObject(objects(), 'Namespace', 'open-payments').metadata.labels).toMatchObject({
-      'pod-security.kubernetes.io/enforce': 'restricted'
-    })
-  })
-
-  it('runs at least two of each, disrupts at most one, and tells the services the maximum', () => {
-    for (const [name, deployment] of servicesOf(objects())) {
-      const { minReplicas, maxReplicas } = findObject(objects(), 'HorizontalPodAutoscaler', name).spec as {
-        minReplicas: number
-        maxReplicas: number
-      }
-      expect(minReplicas).toBeGreaterThanOrEqual(2)
-      expect(environmentOf(deployment).REPLICA_COUNT).toBe(String(maxReplicas))
-      expect(deployment.spec).not.toHaveProperty('replicas')
-      expect(deployment.spec).toMatchObject({ strategy: { rollingUpdate: { maxUnavailable: 0 } } })
-      expect(findObject(objects(), 'PodDisruptionBudget', name).spec).toMatchObject({ maxUnavailable: 1 })
-      expect(deployment.spec.template.spec.topologySpreadConstraints).toHaveLength(2)
-    }
-  })
-
-  it('migrates before anything else, with Argo CD and with Helm', () => {
-    for (const [, , job] of servicesOf(objects())) {
-      expect(job.metadata.annotations).toMatchObject({
-        'argocd.argoproj.io/hook': 'PreSync',
-        'helm.sh/hook': 'pre-install,pre-upgrade'
-      })
-    }
-  })
-
-  it('is watched: the ServiceMonitor finds a metrics port of each service', () => {
-    const { spec } = findObject(objects(), 'ServiceMonitor', 'open-payments')
-    const { selector } = spec as { selector: { matchLabels: Record<string, string> } }
-    const found = objects().filter(
-      ({ kind, metadata }) =>
-        kind === 'Service' &&
-        Object.entries(selector.matchLabels).every(([key, value]) => metadata.labels?.[key] === value)
-    )
-    expect(found.map(({ metadata }) => metadata.name)).toEqual([
-      'auth-server-metrics',
-      'resource-server-metrics'
-    ])
-    for (const each of found)
-      expect(each.spec).toMatchObject({ ports: [{ name: 'metrics', targetPort: 'metrics' }] })
-  })
-
-  describe('its network policies', () => {
-    const namespace = 'open-payments'
-    const traffic = () => new Traffic(objects(), namespace)
-    const pod = (of: Workload) => ({
-      namespace,
-      labels: of.spec.template.metadata.labels,
-      ports: Object.fromEntries((containerOf(of).ports ?? []).map((each) => [each.name, each.containerPort]))
-    })
-    const server = (name: ServiceName) => pod(workload(objects(), 'Deployment', name))
-    const migration = (name: ServiceName) => pod(workload(objects(), 'Job', `${name}-migration`))
-    const elsewhere = (inNamespace: string, labels: Record<string, string> = {}) => ({
-      namespace: inNamespace,
-      labels
-    })
-
-    const INGRESS = elsewhere('ingress-nginx')
-    const PROMETHEUS = elsewhere('monitoring', { 'app.kubernetes.io/name': 'prometheus' })
-    const OPERATOR = elsewhere(namespace, { 'open-payments/access': 'operator' })
-    const IDENTITY_PROVIDER = elsewhere(namespace, { 'open-payments/access': 'identity-provider' })
-    const STRANGERS = [
-      elsewhere(namespace),
-      elsewhere('default'),
-      elsewhere('monitoring'),
-      elsewhere('default', { 'open-payments/access': 'operator' }),
-      { address: '198.51.100.7' }
-    ]
-    const PORTS = [3000, 3001, 3002, 3010, 9464]
-
-    it('isolate every pod in both directions', () => {
-      for (const each of workloadsOf(objects())) expect(traffic().isIsolated(pod(each))).toBe(true)
-    })
-
-    it('allow only the intended callers of a port', () => {
-      const portsFor = (from: Parameters<Traffic['allows']>[0], name: ServiceName) =>
-        PORTS.filter((port) => traffic().allows(from, server(name), port))
-      expect(portsFor(INGRESS, 'auth-server')).toEqual([3000])
-      expect(portsFor(INGRESS, 'resource-server')).toEqual([3000, 3010])
-      expect(portsFor(PROMETHEUS, 'auth-server')).toEqual([9464])
-      expect(portsFor(PROMETHEUS, 'resource-server')).toEqual([9464])
-      expect(portsFor(OPERATOR, 'auth-server')).toEqual([3002])
-      expect(portsFor(OPERATOR, 'resource-server')).toEqual([3002])
-      expect(portsFor(IDENTITY_PROVIDER, 'auth-server')).toEqual([3001])
-      expect(portsFor(IDENTITY_PROVIDER, 'resource-server')).toEqual([])
-      expect(portsFor(server('resource-server'), 'auth-server')).toEqual([3002])
-      expect(portsFor(server('auth-server'), 'resource-server')).toEqual([])
-      for (const name of NAMES) {
-        for (const stranger of STRANGERS) expect(portsFor(stranger, name)).toEqual([])
-        expect(portsFor(migration(name), 'auth-server')).toEqual([])
-      }
-    })
-
-    it('allow egress to DNS and databases, and https to the internet from the services alone', () => {
-      const [dns, postgresql, redis] = [
-        elsewhere('kube-system', { 'k8s-app': 'kube-dns' }),
-        { address: '192.0.2.10' },
-        { address: '192.0.2.20' }
-      ]
-      for (const name of NAMES) {
-        for (const from of [server(name), migration(name)]) {
-          expect(traffic().allows(from, dns, 53, 'UDP')).toBe(true)
-          expect(traffic().allows(from, postgresql, 5432)).toBe(true)
-          expect(traffic().allows(from, elsewhere('default'), 443)).toBe(false)
-        }
-        expect(traffic().allows(server(name), redis, 6379)).toBe(true)
-        expect(traffic().allows(migration(name), redis, 6379)).toBe(false)
-      }
-      const internet = [{ address: '203.0.113.5' }, { address: '2600::5' }]
-      for (const to of internet) {
-        for (const name of NAMES) {
-          expect(traffic().allows(server(name), to, 443)).toBe(true)
-          expect(traffic().allows(server(name), to, 80)).toBe(false)
-          expect(traffic().allows(migration(name), to, 443)).toBe(false)
-        }
-      }
-    })
-
-    it.each([
-      '10.1.2.3',
-      '172.16.0.1',
-      '192.168.1.1',
-      '169.254.169.254',
-      '100.64.0.1',
-      '127.0.0.1',
-      'fd00::1',
-      'fe80::1'
-    ])('never let a service reach %s', (address) => {
-      for (const name of NAMES) expect(traffic().allows(server(name), { address }, 443)).toBe(false)
-    })
   })
 })
 

@@ -6,8 +6,10 @@ import { authServerSchema } from '@open-payments-server/auth-server/config'
 import * as resourceServer from '@open-payments-server/resource-server'
 import { resourceServerSchema } from '@open-payments-server/resource-server/config'
 import { describeSettings, type Environment } from '@open-payments-server/runtime/configuration'
+import * as pages from '@open-payments-server/web/config'
+import { refuseUnsafeStart as refuseUnsafePages } from '@open-payments-server/web/refuse-unsafe-start'
 
-/** The services by name: the schema of their settings, and the settings that they refuse to start with. */
+/** The services and the pages by name: the schema of their settings, and the settings that they refuse to start with. */
 export const SERVICES = {
   'auth-server': {
     settings: describeSettings(authServerSchema),
@@ -15,8 +17,7 @@ export const SERVICES = {
       const config = authServer.loadConfig(environment)
       authServer.refuseUnsafeStart(config)
       return config
-    },
-    load: authServer.loadConfig
+    }
   },
   'resource-server': {
     settings: describeSettings(resourceServerSchema),
@@ -24,12 +25,19 @@ export const SERVICES = {
       const config = resourceServer.loadConfig(environment)
       resourceServer.refuseUnsafeStart(config)
       return config
-    },
-    load: resourceServer.loadConfig
+    }
+  },
+  web: {
+    settings: describeSettings(pages.webSchema),
+    start(environment: Environment) {
+      const config = pages.loadConfig(environment)
+      refuseUnsafePages(config)
+      return config
+    }
   }
 } as const
 
-/** The name of a service. */
+/** The name of a service, or `web` for the pages. */
 export type ServiceName = keyof typeof SERVICES
 
 /** Contents of the files of secrets. */
@@ -38,7 +46,11 @@ const SECRETS: Readonly<Record<string, string>> = {
   REDIS_URL: 'rediss://:kT5wPz8XcQ2vRm6J@redis.example:6379',
   IDENTITY_PROVIDER_SECRET: 'hG7tYw3KdM9sZq4B',
   SHARED_SECRET_KEY: 'nC6xRj2VfL8pWb5T',
-  PEER_SECRET_KEY: 'tZ4mHq9LsX2cVy7D'
+  PEER_SECRET_KEY: 'tZ4mHq9LsX2cVy7D',
+  OWNERSHIP_KEYS: 'zR6vKt3WnB8dQy5J',
+  SESSION_KEY: 'pL9xGm4UsE7hTc2F',
+  CLIENT_SECRET: 'bD3wNk8YvA6jRq5X',
+  CONSOLE_CLIENT_SECRET: 'mS7zHf2QtC9pVg4L'
 }
 
 /**

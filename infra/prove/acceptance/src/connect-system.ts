@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { callUnary, createClient } from '@open-payments-server/grpc-transport'
-import { auth, events, wallet } from '@open-payments-server/proto'
+import { callUnary, createClient, whenReady } from '@open-payments-server/grpc-transport'
+import { auth, events, operators, wallet } from '@open-payments-server/proto'
 import type { Clock } from '@open-payments-server/value-types/clock'
 import {
   createSigningClient,
@@ -31,10 +31,13 @@ export interface ConnectedSystem extends SystemPlan {
   readonly operator: wallet.WalletOperatorServiceClient
   readonly peers: wallet.PeerServiceClient
   readonly grantOperator: auth.GrantOperatorServiceClient
+  /** As the pages call it for account holders. */
+  readonly holderGrants: auth.HolderGrantServiceClient
   readonly limits: auth.GrantLimitsServiceClient
   readonly introspection: auth.IntrospectionServiceClient
   readonly webhooks: Readonly<Record<ServiceName, events.WebhookServiceClient>>
   readonly events: Readonly<Record<ServiceName, events.EventServiceClient>>
+  readonly actions: Readonly<Record<ServiceName, operators.OperatorActionServiceClient>>
   /** The actual address of a URL; with several instances, each of them in turn. */
   reach(url: string): string
   /** Where an identity provider reaches the auth server. */
@@ -45,11 +48,14 @@ export interface ConnectedSystem extends SystemPlan {
   balance(name: WalletName): Promise<bigint>
   /** Runs the audit of both services; resolves to its violations. */
   audit(): Promise<string[]>
+  /** Resolves once each connection is there again: a broken one pauses before it is tried anew, and calls fail meanwhile. */
+  reconnected(): Promise<void>
   /** Closes the connections. The services, and their databases, are left. */
   close(): void
 }
 
 const DEADLINE_MS = 10_000
+const RECONNECT_DEADLINE_MS = 30_000
 const AUDIT_DEADLINE_MS = 600_000
 const MESSAGE_BYTES_MAX = 4 * 1024 * 1024
 /** What alice and carol start with, in the smallest units of their assets. */
@@ -93,12 +99,19 @@ export async function connectToSystem(
     'auth-server': createClient(events.EventServiceClient, operatorToAuthServer),
     'resource-server': createClient(events.EventServiceClient, operatorToResourceServer)
   }
+  const actions = {
+    'auth-server': createClient(operators.OperatorActionServiceClient, operatorToAuthServer),
+    'resource-server': createClient(operators.OperatorActionServiceClient, operatorToResourceServer)
+  }
+  const holderGrants = createClient(auth.HolderGrantServiceClient, {
+    ...toAuthServer,
+    ...(await plan.tls?.channel({ uris: [CLIENT_NAMES.pages] }, 'auth-server'))
+  })
   const limits = createClient(auth.GrantLimitsServiceClient, toAuthServer)
   const introspection = createClient(auth.IntrospectionServiceClient, toAuthServer)
   const clients = [
-    ...[operator, peers, grantOperator, limits, introspection],
-    ...Object.values(webhooks),
-    ...Object.values(eventClients)
+    ...[operator, peers, grantOperator, holderGrants, limits, introspection],
+    ...[webhooks, eventClients, actions].flatMap((each) => Object.values(each))
   ]
   const reach = createReach(plan)
   const identityProviderPort = inTurn(plan.authServers.map((instance) => instance.identityProviderPort))
@@ -109,10 +122,12 @@ export async function connectToSystem(
     operator,
     peers,
     grantOperator,
+    holderGrants,
     limits,
     introspection,
     webhooks,
     events: eventClients,
+    actions,
     reach,
     identityProviderUrl: () => `http://127.0.0.1:${String(identityProviderPort())}`,
     passSeconds: time.passSeconds,
@@ -133,6 +148,9 @@ export async function connectToSystem(
       return checks.flatMap((check) =>
         check.violations.map((violation) => `${check.invariant}: ${violation}`)
       )
+    },
+    async reconnected() {
+      await Promise.all(clients.map((client) => whenReady(client, RECONNECT_DEADLINE_MS)))
     },
     close() {
       for (const client of clients) client.close()
@@ -171,7 +189,11 @@ function createReach(plan: SystemPlan): (url: string) => string {
   return (url) => {
     const target = new URL(url)
     const route = routes.find(({ origin }) => origin === target.origin)
-    if (route !== undefined) target.port = String(route.port())
+    if (route !== undefined) {
+      // The instances themselves speak plain text, whatever ends TLS in front of them.
+      target.protocol = 'http:'
+      target.port = String(route.port())
+    }
     return target.href
   }
 }

@@ -89,7 +89,7 @@ export async function openInteraction(
   { redirect }: Pick<PendingGrant, 'redirect'>
 ): Promise<OpenInteraction> {
   const opened = await send('GET', system.reach(redirect))
-  const { searchParams } = new URL(opened.headers.get('location') ?? '')
+  const { searchParams } = destinationOf(opened)
   return {
     id: searchParams.get('interactId') ?? '',
     nonce: searchParams.get('nonce') ?? '',
@@ -112,7 +112,14 @@ export async function interact(
   const finished = await send('GET', system.reach(`${system.authServerUrl}interact/${id}/${nonce}/finish`), {
     cookie
   })
-  return new URL(finished.headers.get('location') ?? '')
+  return destinationOf(finished)
+}
+
+/** Where an answer sends the browser. */
+function destinationOf({ status, headers, text }: Answer): URL {
+  const location = headers.get('location')
+  if (location === null) throw new Error(`the browser was answered with ${String(status)} ${text}`)
+  return new URL(location)
 }
 
 /** Goes through all steps to a token of an outgoing-payment grant. */

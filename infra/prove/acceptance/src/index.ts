@@ -10,9 +10,16 @@ export {
 } from './consent.js'
 export { type ConnectedSystem, connectToSystem, type TestClient } from './connect-system.js'
 export { allSettled, amount, converged, createReceiver, eventually, pay } from './payments.js'
+export { AnswerLoser } from './providers/answer-loser.js'
+export { Inspector } from './inspector.js'
 export { createDestination, createPeer, PEER_NAME, peerSystems } from './peering.js'
 export { connectInRealTime, QUICK } from './process-system.js'
-export { type CommandOutput, runOperatorCli } from './run-operator-cli.js'
+export {
+  type CommandOutput,
+  OPERATOR_CLI,
+  operatorCliEnvironment,
+  runOperatorCli
+} from './run-operator-cli.js'
 export { planSystem, type PlanOptions, type Settings, type SystemPlan } from './plan-system.js'
 export type { ServiceName } from './service-name.js'
 export { decideUnknownPackets } from './unknown-packets.js'

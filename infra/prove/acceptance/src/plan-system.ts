@@ -17,6 +17,11 @@ export interface Detours {
   readonly resourceDatabase?: (url: string) => Promise<string>
   /** From the resource server to the auth server's gRPC. Takes and answers a port of 127.0.0.1. */
   readonly authServerGrpc?: (port: number) => Promise<number>
+  /**
+   * To the first instance of a service, for everyone but the tests' own clients: its public URLs lead there. Takes and answers a port of
+   * localhost.
+   */
+  readonly publicHttp?: (port: number) => Promise<number>
 }
 
 /** How a system differs from the default. */
@@ -34,6 +39,8 @@ export interface PlanOptions {
   readonly detours?: Detours
   /** Where clients reach the resource server through something in front of it; default: straight at its own port. */
   readonly frontUrl?: string
+  /** Where others reach both services, where something in front of them ends TLS; clients of the tests are behind it, as the services. */
+  readonly secureUrls?: Readonly<Record<'auth' | 'resource', string>>
   /** Folder of the checkout whose migrations are applied; default: this one. */
   readonly root?: string
   /** Certificates for gRPC; without them it is plain text. */
@@ -113,7 +120,9 @@ export async function planSystem(options: PlanOptions = {}): Promise<SystemPlan>
     identityProviderPort: takePort(),
     grpcPort: takePort()
   }))
-  const authServerUrl = `http://localhost:${String(authPorts[0]?.httpPort)}/`
+  const publicHttp = detours.publicHttp ?? straight
+  const authServerUrl =
+    options.secureUrls?.auth ?? `http://localhost:${String(await publicHttp(authPorts[0]?.httpPort ?? 0))}/`
   const authSecrets = {
     IDENTITY_PROVIDER_SECRET: identityProviderSecret,
     WEBHOOK_SECRET_KEY: randomBytes(24).toString('hex')
@@ -146,7 +155,10 @@ export async function planSystem(options: PlanOptions = {}): Promise<SystemPlan>
     grpcPort: takePort(),
     peerPort: takePort()
   }))
-  const resourceServerUrl = options.frontUrl ?? `http://localhost:${String(resourcePorts[0]?.httpPort)}`
+  const resourceServerUrl =
+    options.frontUrl ??
+    options.secureUrls?.resource ??
+    `http://localhost:${String(await publicHttp(resourcePorts[0]?.httpPort ?? 0))}`
   const resourceSecrets = {
     SHARED_SECRET_KEY: randomBytes(24).toString('hex'),
     PEER_SECRET_KEY: randomBytes(24).toString('hex'),

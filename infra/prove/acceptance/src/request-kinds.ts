@@ -68,14 +68,23 @@ export async function layGroundwork(system: ConnectedSystem): Promise<Groundwork
   }
 }
 
-/** Forgets the reservations that requests made themselves, because every audit would read each of them. */
+/**
+ * Forgets the reservations that requests made themselves, because every audit would read each of them, and that the resource server
+ * gave them up, which had no payments for them.
+ */
 export async function forgetReservations({ system, reserveToken }: Groundwork): Promise<void> {
-  await system.authDatabase.query(
+  const forgotten = await system.authDatabase.query<{ payment_id: string }>(
     `with forgotten as (
        delete from reservation r using access_token t
-        where t.value_hash = sha256($1::bytea) and r.grant_id = t.grant_id returning r.access_item_id)
-     delete from limit_window w using forgotten f where w.access_item_id = f.access_item_id`,
+        where t.value_hash = sha256($1::bytea) and r.grant_id = t.grant_id returning r.payment_id, r.access_item_id),
+     windows as (
+       delete from limit_window w using forgotten f where w.access_item_id = f.access_item_id)
+     select payment_id from forgotten`,
     [Buffer.from(reserveToken)]
+  )
+  await system.resourceDatabase.query(
+    'delete from grant_reservation where charged_at is null and payment_id = any($1)',
+    [forgotten.map(({ payment_id: id }) => id)]
   )
 }
 

@@ -2,45 +2,58 @@ import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import type { SystemPlan } from './plan-system.js'
 
-const CLI = fileURLToPath(new URL('../../../../packages/operator-cli/dist/main.js', import.meta.url))
+/** The program of the command line. */
+export const OPERATOR_CLI = fileURLToPath(
+  new URL('../../../../packages/operator-cli/dist/main.js', import.meta.url)
+)
 
 /** What a command printed, and how it ended. */
 export interface CommandOutput {
   readonly status: number
   readonly stdout: string
   readonly stderr: string
-  /** Each document of its output. */
-  readonly lines: readonly Record<string, unknown>[]
+  /** Those of the list that its one document is, or what that is about. None if it printed nothing. */
+  readonly items: readonly Record<string, unknown>[]
 }
 
-/** Runs a command line as an operator does, with `--json`. */
-export function runOperatorCli(
-  { authServers, resourceServers }: Pick<SystemPlan, 'authServers' | 'resourceServers'>,
-  words: readonly string[]
-): Promise<CommandOutput> {
-  const env = {
+/** What a command line is told by its environment: where the services are, and no home in which somebody is signed in. */
+export function operatorCliEnvironment({
+  authServers,
+  resourceServers
+}: Pick<SystemPlan, 'authServers' | 'resourceServers'>): Record<string, string | undefined> {
+  return {
     PATH: process.env.PATH,
     AUTH_GRPC_TARGET: `127.0.0.1:${String(authServers[0]?.grpcPort)}`,
     WALLET_GRPC_TARGET: `127.0.0.1:${String(resourceServers[0]?.grpcPort)}`
   }
-  return new Promise((resolve) => {
-    execFile(process.execPath, [CLI, ...words, '--json'], { env }, (error, stdout, stderr) => {
+}
+
+/**
+ * Runs a command line as an operator does, with `--json`. It must print one document, or nothing.
+ *
+ * @param environment further settings
+ */
+export function runOperatorCli(
+  system: Pick<SystemPlan, 'authServers' | 'resourceServers'>,
+  words: readonly string[],
+  environment: Readonly<Record<string, string>> = {}
+): Promise<CommandOutput> {
+  const env = { ...operatorCliEnvironment(system), ...environment }
+  return new Promise((resolve, reject) => {
+    execFile(process.execPath, [OPERATOR_CLI, ...words, '--json'], { env }, (error, stdout, stderr) => {
       const status = error === null ? 0 : Number(error.code)
-      resolve({ status, stdout, stderr, lines: linesOf(stdout) })
+      try {
+        resolve({ status, stdout, stderr, items: itemsOf(stdout) })
+      } catch {
+        reject(new Error(`${words.join(' ')} printed no JSON, or more than one document: ${stdout}`))
+      }
     })
   })
 }
 
-function linesOf(text: string): Record<string, unknown>[] {
-  try {
-    return [JSON.parse(text) as Record<string, unknown>]
-  } catch {
-    return text.split('\n').flatMap((line) => {
-      try {
-        return [JSON.parse(line) as Record<string, unknown>]
-      } catch {
-        return []
-      }
-    })
-  }
+/** @throws SyntaxError when it is not one document */
+function itemsOf(text: string): readonly Record<string, unknown>[] {
+  if (text === '') return []
+  const document = JSON.parse(text) as Record<string, unknown> | Record<string, unknown>[]
+  return Array.isArray(document) ? document : [document]
 }

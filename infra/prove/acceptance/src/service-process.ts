@@ -45,10 +45,11 @@ export class ServiceProcess<Options extends ServiceProcessOptions = ServiceProce
   /**
    * Starts it.
    *
-   * @returns how long it took until it was ready, in milliseconds
-   * @throws Error with its last words when it ends or is not ready in time
+   * @param readiness the status with which it must answer whether it is ready
+   * @returns how long it took until it did, in milliseconds
+   * @throws Error with its last words when it ends or does not answer so in time
    */
-  async start(): Promise<number> {
+  async start(readiness: 200 | 503 = 200): Promise<number> {
     const { service, readyUrl, logFile, inspectorPort } = this.options
     const inspector = inspectorPort === undefined ? [] : [`--inspect=127.0.0.1:${String(inspectorPort)}`]
     const begin = performance.now()
@@ -63,7 +64,7 @@ export class ServiceProcess<Options extends ServiceProcessOptions = ServiceProce
     for (;;) {
       const answer = await send('GET', readyUrl).catch(() => undefined) // It does not listen yet.
       const startMs = performance.now() - begin
-      if (answer?.status === 200) return startMs
+      if (answer?.status === readiness) return startMs
       if (!runs || startMs > START_TIMEOUT_MS) {
         await this.kill()
         throw new Error(`${service} did not start:\n${this.output}`)

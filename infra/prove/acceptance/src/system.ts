@@ -11,7 +11,7 @@ import {
 import { createLogger, type Logger } from '@open-payments-server/runtime'
 import { TestClock } from '@open-payments-server/testing'
 import { type ConnectedSystem, connectToSystem } from './connect-system.js'
-import { planSystem, type PlanOptions } from './plan-system.js'
+import { planSystem, type PlanOptions, type Settings } from './plan-system.js'
 import type { ServiceName } from './service-name.js'
 
 export { OPENING_BALANCE, type TestClient, type WalletName } from './connect-system.js'
@@ -22,6 +22,8 @@ export interface System extends ConnectedSystem {
   readonly clock: TestClock
   readonly runningAuthServers: readonly RunningAuthServer[]
   readonly runningResourceServers: readonly RunningResourceServer[]
+  /** Stops every instance of the resource server, and starts it again with settings that are added or changed. */
+  restartResourceServers(changed: Settings): Promise<void>
   /** Stops the services and drops their databases. */
   stop(): Promise<void>
 }
@@ -44,14 +46,16 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
       composeAuthServer(loadAuthServerConfig(settings), { clock, logger: loggerOf('auth-server') })
     )
   )
-  const runningResourceServers = await Promise.all(
-    plan.resourceServers.map(({ settings }) =>
-      composeResourceServer(loadResourceServerConfig(settings), {
-        clock,
-        logger: loggerOf('resource-server')
-      })
+  const composeResourceServers = (changed: Settings): Promise<RunningResourceServer[]> =>
+    Promise.all(
+      plan.resourceServers.map(({ settings }) =>
+        composeResourceServer(loadResourceServerConfig({ ...settings, ...changed }), {
+          clock,
+          logger: loggerOf('resource-server')
+        })
+      )
     )
-  )
+  const runningResourceServers = await composeResourceServers({})
   const connected = await connectToSystem(plan, {
     clock,
     passSeconds(seconds) {
@@ -64,6 +68,10 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
     clock,
     runningAuthServers,
     runningResourceServers,
+    async restartResourceServers(changed) {
+      await Promise.all(runningResourceServers.splice(0).map((service) => service.stop()))
+      runningResourceServers.push(...(await composeResourceServers(changed)))
+    },
     async stop() {
       connected.close()
       await Promise.all(runningResourceServers.map((service) => service.stop()))

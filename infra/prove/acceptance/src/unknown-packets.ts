@@ -27,7 +27,7 @@ export async function decideUnknownPackets({
       [condition]
     )
     const packet = { name, condition: Buffer.from(condition, 'hex').toString('base64url') }
-    const decision = { ...packet, arrived: credited.length > 0 }
+    const decision = { ...packet, arrived: credited.length > 0, arrivedValue: '' }
     // The service may be down, or be sending the payment: whether there is a decision shows when they are counted.
     await callUnary(sender.peers, 'decidePacket', decision, { idempotent: false }).catch(() => undefined)
   }

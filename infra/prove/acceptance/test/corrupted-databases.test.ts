@@ -164,7 +164,7 @@ it.each<[what: string, Corruption]>([
         update limit_window set spent_debit_value = 250, spent_receive_value = 250 where ${itsWindow()};
         update reservation set settled_debit_value = 250, settled_receive_value = 250 where ${itsReservation()}`,
       named: () =>
-        `outgoing payment ${payment}: it failed with partially_delivered, which its receiver contradicts`
+        `outgoing payment ${payment}: it failed with partially_delivered, which its receiver or its terms contradict`
     }
   ],
   [

@@ -757,10 +757,11 @@ describe('intervals of grants', () => {
       ['R/2024-02-29T00:00:00Z/P1Y', [201, 403]],
       [`R1/${now.toISOString()}/PT1S`, [201, 403]],
       ['R/1970-01-01T00:00:00Z/PT0.001S', [201, 403]],
-      // Past, or in the future.
-      [`R3/PT1S/${now.toISOString()}`, [403, 403]],
+      // In the future.
+      ['R5/9998-01-01T00:00:00Z/P1D', [403, 403]],
+      // Over.
       ['R5/1970-01-01T00:00:00Z/P1D', [403, 403]],
-      ['R5/9998-01-01T00:00:00Z/P1D', [403, 403]]
+      [`R3/PT1S/${now.toISOString()}`, [403, 403]]
     ]
     for (const [interval, statuses] of cases) {
       const limits = { interval, debitAmount: amountOf(payer, 1n) }

@@ -1,7 +1,7 @@
 import { callUnary } from '@open-payments-server/grpc-transport'
-import type { Answer } from '@open-payments-server/testing'
+import { type Answer, send } from '@open-payments-server/testing'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { consentedToken, outgoingAccess, requestToken } from '../src/consent.js'
+import { consentedToken, outgoingAccess, requestInteractiveGrant, requestToken } from '../src/consent.js'
 import { allSettled, createReceiver, eventually, pay } from '../src/payments.js'
 import { spentUnder } from '../src/races.js'
 import { startSystem, type System } from '../src/system.js'
@@ -87,6 +87,24 @@ describe(`a client that is frozen, with ${String(instanceCount)} of each service
     await eventually('held payments go on', async () => (await pending()) === 0)
     await allSettled(system)
     expect(await spentUnder(system, token)).toBe(BigInt(made))
+  })
+
+  it('is the same client under whatever host its wallet address is reached, whether or not anybody is asked', async () => {
+    const { hostname } = new URL(system.shop.walletAddress)
+    const alias = hostname === 'localhost' ? '127.0.0.1' : 'localhost'
+    const walletAddress = system.shop.walletAddress.replace(hostname, alias)
+    const asAlias = { ...system.shop, walletAddress }
+    const quotes = [{ type: 'quote', actions: ['create'] }]
+    // It is reached there, and says who it is.
+    expect((await send('GET', walletAddress)).at('id')).toBe(system.shop.walletAddress)
+    await requestToken(system, system.shop, quotes)
+    await freeze(true)
+    await expect(requestToken(system, system.shop, quotes)).rejects.toThrow(/client_frozen/)
+    const spelled = `the client's wallet address is spelled ${system.shop.walletAddress}`
+    await expect(requestToken(system, asAlias, quotes)).rejects.toThrow(spelled)
+    await expect(requestInteractiveGrant(system, asAlias, [outgoingAccess(system)])).rejects.toThrow(spelled)
+    await freeze(false)
+    await expect(requestToken(system, asAlias, quotes)).rejects.toThrow(spelled)
   })
 
   it('is known to every resource server, in the database that they share', async () => {

@@ -11,9 +11,10 @@ import type { TestDatabase } from '@open-payments-server/testing'
 import type { CertificateOptions } from '@open-payments-server/testing/certificates'
 import { consentedToken, outgoingAccess } from '../src/consent.js'
 import { allSettled, createReceiver, pay } from '../src/payments.js'
+import { type CommandOutput, runOperatorCli } from '../src/run-operator-cli.js'
 import type { ServiceName } from '../src/service-name.js'
 import { OPENING_BALANCE, startSystem, type System } from '../src/system.js'
-import { CLIENT_NAMES, createSystemTls, type SystemTls } from '../src/system-tls.js'
+import { CLIENT_NAMES, createSystemTls, SERVER_NAMES, type SystemTls } from '../src/system-tls.js'
 
 let tls: SystemTls
 let system: System
@@ -232,6 +233,85 @@ describe('what an operator orders', () => {
     for (const type of ['account.unfrozen', 'wallet_address.unfrozen'])
       expectNames(await told(type, system.resourceDatabase))
     expectNames(await told('client.unfrozen', system.authDatabase))
+  })
+})
+
+describe('a machine at the command line', () => {
+  const VIEWER = 'spiffe://wallet.test/night'
+  const OPERATOR = 'spiffe://wallet.test/desk'
+  /** May call, but OPERATOR_MACHINES does not say what. */
+  const UNNAMED = 'spiffe://wallet.test/console'
+  let named: System
+  beforeAll(async () => {
+    const settings = {
+      GRPC_OPERATOR_CLIENTS: [CLIENT_NAMES.operator, VIEWER, OPERATOR, UNNAMED].join(','),
+      OPERATOR_MACHINES: `${CLIENT_NAMES.operator}=operator+approver,${VIEWER}=viewer,${OPERATOR}=operator`
+    }
+    named = await startSystem({ tls, auth: settings, resource: settings })
+    // Only a client that has asked for a grant can be frozen.
+    await consentedToken(named, named.shop, [outgoingAccess(named)])
+  })
+  afterAll(() => named.stop())
+
+  /** The command line with a certificate of this name. */
+  const cli = async (name: string, ...words: string[]): Promise<CommandOutput> => {
+    const { authority, certificate, key } = await tls.files({ uris: [name] })
+    return runOperatorCli(named, words, {
+      OPERATOR_TLS_CA_FILE: authority,
+      OPERATOR_TLS_CERTIFICATE_FILE: certificate,
+      OPERATOR_TLS_KEY_FILE: key,
+      AUTH_GRPC_TLS_SERVER_NAME: SERVER_NAMES['auth-server'],
+      WALLET_GRPC_TLS_SERVER_NAME: SERVER_NAMES['resource-server']
+    })
+  }
+  /** What a command was refused with: PERMISSION_DENIED and these words. */
+  const refusal = async (name: string, ...words: string[]): Promise<string> => {
+    const { status: exit, stderr } = await cli(name, ...words)
+    const { error } = JSON.parse(stderr) as { error: { code: string; message: string } }
+    expect([exit, error.code]).toEqual([1, 'PERMISSION_DENIED'])
+    return error.message
+  }
+  const freeze = ['freeze', 'account', 'carol', '--reason', 'stolen phone']
+  const freezeClient = (): string[] => [
+    'freeze',
+    'client',
+    named.walletAddresses.shop,
+    '--reason',
+    'stolen phone'
+  ]
+
+  it('may list and change nothing as a viewer', async () => {
+    for (const words of [
+      ['account', 'list'],
+      ['grant', 'list']
+    ])
+      expect((await cli(VIEWER, ...words)).status).toBe(0)
+    const missing = 'This call needs the role operator, which the machine does not have'
+    expect(await refusal(VIEWER, ...freeze)).toBe(missing)
+    expect(await refusal(VIEWER, ...freezeClient())).toBe(missing)
+    expect((await cli(VIEWER, 'actions', 'list')).stdout).not.toContain(VIEWER)
+  })
+
+  it('may do nothing where OPERATOR_MACHINES does not name it, or no list admits it', async () => {
+    const missing = 'This call needs the role viewer, which the machine does not have'
+    expect(await refusal(UNNAMED, 'account', 'list')).toBe(missing)
+    expect(await refusal(UNNAMED, 'grant', 'list')).toBe(missing)
+    expect(await refusal(CLIENT_NAMES.watcher, 'account', 'list')).not.toBe(missing)
+    expect(await refusal(CLIENT_NAMES.watcher, 'grant', 'list')).not.toBe(missing)
+  })
+
+  it('acts as an operator under the name in its certificate', async () => {
+    for (const words of [freeze, freezeClient()]) {
+      expect(await cli(OPERATOR, ...words)).toMatchObject({ status: 0, stderr: '' })
+      const { stdout } = await cli(VIEWER, 'actions', 'list', '--by', OPERATOR)
+      expect((JSON.parse(stdout) as unknown[])[0]).toMatchObject({
+        operator: { machine: OPERATOR },
+        role: 'operator',
+        subject: words[2],
+        reason: 'stolen phone',
+        outcome: 'done'
+      })
+    }
   })
 })
 

@@ -26,9 +26,9 @@ function run(...words: string[]): Promise<CommandOutput> {
 
 /** The one document of a command that must succeed. */
 async function json(...words: string[]): Promise<Record<string, unknown>> {
-  const { status, lines, stderr } = await run(...words)
+  const { status, items, stderr } = await run(...words)
   expect([words.join(' '), status, stderr]).toEqual([words.join(' '), 0, ''])
-  return lines[0] ?? {}
+  return items[0] ?? {}
 }
 
 /** The error of a command that must be refused. */
@@ -71,13 +71,13 @@ describe('webhook', () => {
     const id = String(created.id)
     await createReceiver(system, system.shop)
     await eventually('it arrives', () => Promise.resolve(taken.length === 1))
-    expect((await run('webhook', 'list')).lines).toMatchObject([{ id, service: 'resource-server', url }])
+    expect((await run('webhook', 'list')).items).toMatchObject([{ id, service: 'resource-server', url }])
     expect(await json('webhook', 'show', id)).toMatchObject({
       state: 'enabled',
       types: ['incoming_payment.created']
     })
     expect(await json('webhook', 'test', id)).toMatchObject({ delivered: true, status: 204 })
-    await eventually('it is recorded', async () => (await run('webhook', 'attempts', id)).lines.length === 1)
+    await eventually('it is recorded', async () => (await run('webhook', 'attempts', id)).items.length === 1)
     expect(await json('webhook', 'attempts', id)).toMatchObject({ eventId: taken[0], status: 204 })
     expect(await json('webhook', 'replay', id, '--after', new Date(0).toISOString())).toMatchObject({ id })
     await eventually('it arrives again', () =>
@@ -117,8 +117,8 @@ describe('event', () => {
   it('lists the events of a service after a cursor', async () => {
     await createReceiver(system, system.shop)
     const all = await run('event', 'list', '--service', 'resource-server', '--limit', '1000')
-    expect(all.lines.length).toBeGreaterThan(0)
-    const [first] = all.lines
+    expect(all.items.length).toBeGreaterThan(0)
+    const [first] = all.items
     expect(first).toEqual({
       id: expect.any(String),
       type: expect.any(String),
@@ -138,7 +138,7 @@ describe('event', () => {
       '--limit',
       '1000'
     )
-    expect(rest.lines.map(({ id }) => id)).toEqual(all.lines.slice(1).map(({ id }) => id))
+    expect(rest.items.map(({ id }) => id)).toEqual(all.items.slice(1).map(({ id }) => id))
     for (const cursor of [
       String(first?.cursor).replace('resource', 'auth'),
       'x',
@@ -163,7 +163,7 @@ describe('approval-rule and payment', () => {
       '500'
     )
     expect(rule.id).toEqual(expect.any(String))
-    expect((await run('approval-rule', 'list')).lines).toMatchObject([{ id: rule.id }])
+    expect((await run('approval-rule', 'list')).items).toMatchObject([{ id: rule.id }])
     const [approved, declined] = [await paid(), await paid()]
     expect(await json('payment', 'show', approved)).toMatchObject({
       url: approved,
@@ -180,9 +180,8 @@ describe('approval-rule and payment', () => {
     expect(await json('payment', 'show', approved)).toMatchObject({ state: 'completed' })
     expect(await refusal('payment', 'decline', approved)).toMatchObject({ code: 'FAILED_PRECONDITION' })
     expect(await refusal('payment', 'approve', declined)).toMatchObject({ code: 'FAILED_PRECONDITION' })
-    expect(await refusal('payment', 'approve', `${declined.slice(0, -1)}0`)).toMatchObject({
-      code: 'NOT_FOUND'
-    })
+    const unknown = `${declined.slice(0, -1)}${declined.endsWith('0') ? '1' : '0'}`
+    expect(await refusal('payment', 'approve', unknown)).toMatchObject({ code: 'NOT_FOUND' })
     expect(
       await refusal('payment', 'approve', 'https://elsewhere.example/outgoing-payments/1')
     ).toMatchObject({
@@ -246,7 +245,7 @@ describe('peer', () => {
     )
     expect(created).toMatchObject({ id: expect.any(String), ilpAddress: 'test.other' })
     expect(await json('peer', 'show', 'other')).toEqual(created)
-    expect((await run('peer', 'list')).lines).toEqual([created])
+    expect((await run('peer', 'list')).items).toEqual([created])
     expect(await json('peer', 'update', 'other', '--limit', '200000')).toMatchObject({
       receivableLimit: { value: '200000', assetCode: 'USD', assetScale: 2 }
     })
@@ -258,6 +257,53 @@ describe('peer', () => {
         receivable: { value: '-700', assetCode: 'USD', assetScale: 2 }
       })
     }
+  })
+
+  it('lists several peers in one document', async () => {
+    const words = other.map((word) => (word === 'test.other' ? 'test.second' : word))
+    await json(
+      'peer',
+      'create',
+      'second',
+      ...words,
+      '--incoming-token',
+      'what-a-second-one-presents',
+      ...bounds
+    )
+    const { stdout } = await run('peer', 'list')
+    expect(JSON.parse(stdout)).toMatchObject([{ name: 'other' }, { name: 'second' }])
+  })
+
+  it('shows what was booked today until now, and compares it', async () => {
+    const today = new Date(system.clock.now()).toISOString().slice(0, 10)
+    const settlement = ['--value', '11', '--reference', 'bank 2', '--key', 'settlement-2']
+    await json('peer', 'settle', 'other', '--direction', 'sent', ...settlement)
+    const { stdout, status } = await run('peer', 'statement', 'other', '--date', today)
+    expect(status).toBe(0)
+    const statement = JSON.parse(stdout) as { readonly entries: readonly { readonly identifier: string }[] }
+    expect(statement).toMatchObject({
+      date: today,
+      complete: false,
+      closing: { payable: '-11' },
+      entries: expect.arrayContaining([
+        expect.objectContaining({ kind: 'settlement_sent', identifier: 'bank 2', value: '11' })
+      ]) as unknown
+    })
+    // As the other side would have booked it, and nothing else.
+    const booked = statement.entries.find(({ identifier }) => identifier === 'bank 2')
+    const theirs = { ...statement, entries: [{ ...booked, kind: 'settlement_received' }] }
+    const file = join(await mkdtemp(join(tmpdir(), 'statement-')), 'theirs.json')
+    await writeFile(file, JSON.stringify(theirs))
+    const compared = await run('peer', 'reconcile', 'other', '--statement', file)
+    expect(compared.status).toBe(1)
+    expect(JSON.parse(compared.stdout)).toMatchObject({
+      matched: 1,
+      differences: [{ kind: 'settlement_only_ours', identifier: 'bank 1', ours: '700' }],
+      notes: [
+        { kind: 'day_not_over', date: today },
+        { kind: 'their_statement_not_complete', date: today }
+      ]
+    })
   })
 
   it('shows an empty day, and finds nothing that differs from it', async () => {

@@ -120,7 +120,7 @@ describe('the resource server answers', () => {
       await pay(
         system,
         system.shop,
-        await payToken({ debitAmount: amount(5000), interval: 'R1/2001-01-01T00:00:00Z/P1M' }),
+        await payToken({ debitAmount: amount(5000), interval: 'R1/9998-01-01T00:00:00Z/P1M' }),
         receiver.url,
         1000n
       ),

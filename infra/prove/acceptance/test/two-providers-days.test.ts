@@ -109,7 +109,7 @@ describe('two installations, as days pass,', () => {
       expect(owedIn(ours)).toEqual(
         owedIn(theirs).map(({ payable, receivable }) => ({ payable: receivable, receivable: payable }))
       )
-      const nothing = { status: 0, lines: [{ differences: [], matched: ours.entries.length }] }
+      const nothing = { status: 0, items: [{ differences: [], matched: ours.entries.length }] }
       expect(await reconcile(name, date)).toMatchObject([nothing, nothing])
     }
   })
@@ -134,21 +134,31 @@ describe('two installations, as days pass,', () => {
     const value = String(valueAt(await by.read('incoming', receiver), 'receivedAmount'))
     const date = await passToNextDay()
 
-    const [packet] = (await runOperatorCli(one, ['peer', 'unknown-packets', EURO_PEER_NAME])).lines
+    const [packet] = (await runOperatorCli(one, ['peer', 'unknown-packets', EURO_PEER_NAME])).items
     expect(packet).toMatchObject({ value, payment: paid.textAt('id') })
     const identifier = String(packet?.condition)
     const difference = { identifier, ours: null, theirs: null }
     expect(await reconcile(EURO_PEER_NAME, date)).toMatchObject([
       {
         status: 1,
-        lines: [
-          { differences: [{ ...difference, kind: 'packet_only_theirs', entryKind: 'sent', theirs: value }] }
+        items: [
+          {
+            differences: [
+              { ...difference, kind: 'packet_only_theirs', entryKind: 'sent', theirs: value },
+              { kind: 'balance_differs', moment: 'closing', balance: 'payable' }
+            ]
+          }
         ]
       },
       {
         status: 1,
-        lines: [
-          { differences: [{ ...difference, kind: 'packet_only_ours', entryKind: 'received', ours: value }] }
+        items: [
+          {
+            differences: [
+              { ...difference, kind: 'packet_only_ours', entryKind: 'received', ours: value },
+              { kind: 'balance_differs', moment: 'closing', balance: 'receivable' }
+            ]
+          }
         ]
       }
     ])
@@ -157,7 +167,7 @@ describe('two installations, as days pass,', () => {
       failed: false,
       sentAmount: amountOf(by.from, 1_000n)
     })
-    const nothing = { status: 0, lines: [{ differences: [] }] }
+    const nothing = { status: 0, items: [{ differences: [] }] }
     expect(await reconcile(EURO_PEER_NAME, date, await passToNextDay())).toMatchObject([nothing, nothing])
   })
 
@@ -167,15 +177,32 @@ describe('two installations, as days pass,', () => {
     const date = await passToNextDay()
     const difference = { identifier: 'INV 8', ours: null, theirs: null }
     expect(await reconcile(PEER_NAME, date)).toMatchObject([
-      { status: 1, lines: [{ differences: [{ ...difference, kind: 'settlement_only_ours', ours: '77' }] }] },
       {
         status: 1,
-        lines: [{ differences: [{ ...difference, kind: 'settlement_only_theirs', theirs: '77' }] }]
+        items: [
+          {
+            differences: [
+              { ...difference, kind: 'settlement_only_ours', ours: '77' },
+              { kind: 'balance_differs', moment: 'closing', balance: 'payable' }
+            ]
+          }
+        ]
+      },
+      {
+        status: 1,
+        items: [
+          {
+            differences: [
+              { ...difference, kind: 'settlement_only_theirs', theirs: '77' },
+              { kind: 'balance_differs', moment: 'closing', balance: 'receivable' }
+            ]
+          }
+        ]
       }
     ])
     // Late, but on the day after.
     await json(another, 'peer', 'settle', PEER_NAME, '--direction', 'received', ...words)
-    const nothing = { status: 0, lines: [{ differences: [] }] }
+    const nothing = { status: 0, items: [{ differences: [] }] }
     expect(await reconcile(PEER_NAME, date, await passToNextDay())).toMatchObject([nothing, nothing])
   })
 
@@ -193,9 +220,9 @@ describe('two installations, as days pass,', () => {
 
   /** The one document of an operator's command. */
   async function json(system: System, ...words: string[]): Promise<Record<string, unknown>> {
-    const { status, lines, stderr } = await runOperatorCli(system, words)
+    const { status, items, stderr } = await runOperatorCli(system, words)
     expect([words.join(' '), status, stderr]).toEqual([words.join(' '), 0, ''])
-    return lines[0] ?? {}
+    return items[0] ?? {}
   }
 
   /** What each side booked on a day: that of `one` first. */

@@ -16,6 +16,7 @@ import {
   DOLLARS,
   EURO_PEER_NAME,
   EUROS,
+  FIXED_DOLLAR_FEE,
   peerInTwoAssets,
   UNEQUAL_TERMS,
   YEN
@@ -124,7 +125,10 @@ withRedis('two installations, each of two instances that need Redis (TEST_REDIS_
     expect(valueAt(await by.read('incoming', receiver), 'receivedAmount')).toBe(TAKEN)
     const sent = valueAt(failed, 'sentAmount')
     const [partDebit, partReceive] = [valueAt(part, 'debitAmount'), valueAt(part, 'receiveAmount')]
-    expect(sent).toBe((partDebit * (TAKEN - QUOTED) + partReceive - 1n) / partReceive)
+    // The fixed part of the fee is paid whole, and the rest is shared.
+    const fixedFee = from === DOLLARS ? FIXED_DOLLAR_FEE : 0n
+    const shared = (partDebit - fixedFee) * (TAKEN - QUOTED)
+    expect(sent).toBe(fixedFee + (shared + partReceive - 1n) / partReceive)
 
     const open = await book.createReceiver(by)
     const left = partDebit - sent

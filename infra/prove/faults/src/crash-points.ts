@@ -27,6 +27,7 @@ const resource = {
   persist: statementOf('resource-server', /^persist-outgoing-payments?\b/),
   giveUp: statementOf('resource-server', /^give-up-payment-id(?!s)/),
   approve: statementOf('resource-server', /^approve-outgoing-payment\b/),
+  commitApproval: statementOf('resource-server', /^commit of .*approve-outgoing-payment\b/s),
   decline: statementOf('resource-server', /^decline-outgoing-payment\b/),
   timeOut: statementOf('resource-server', /^decline-overdue-payments\b/),
   claim: statementOf('resource-server', /^claim-outgoing-payments\b/),
@@ -106,8 +107,16 @@ export const CRASHES: readonly PaymentCrash[] = [
   },
   { name: 'resource server, while it approves', steps: [killResourceServer(resource.approve('during'))] },
   {
-    name: 'resource server, approved, nothing woken or answered',
+    name: 'resource server, approved, nothing committed',
     steps: [killResourceServer(resource.approve('after'))]
+  },
+  {
+    name: 'resource server, while it commits an approval',
+    steps: [killResourceServer(resource.commitApproval('during'))]
+  },
+  {
+    name: 'resource server, approval committed, nothing woken or answered',
+    steps: [killResourceServer(resource.commitApproval('after'))]
   },
   {
     name: 'resource server, about to decline a payment',
@@ -115,7 +124,7 @@ export const CRASHES: readonly PaymentCrash[] = [
   },
   { name: 'resource server, while it declines', steps: [killResourceServer(resource.decline('during'))] },
   {
-    name: 'resource server, declined, nothing woken or answered',
+    name: 'resource server, declined, nothing committed',
     steps: [killResourceServer(resource.decline('after'))]
   },
   {

@@ -8,7 +8,7 @@ import {
 import type { PaymentCrash } from './crash-points.js'
 import type { CrashSystem } from './crash-system.js'
 import { PaymentLoad } from './payment-load.js'
-import { AWAITING, decideAboutPayments } from './provider-decisions.js'
+import { AWAITING, decideAboutPayments, findUnrecordedDecisions } from './provider-decisions.js'
 
 /** Time after a crash within which everything must have recovered, in milliseconds. */
 const CONVERGED_WITHIN_MS = 60_000
@@ -43,6 +43,7 @@ export async function runCrash(system: CrashSystem, crash: PaymentCrash): Promis
     ...load.doubts,
     ...(await load.untruths()),
     ...(await load.differences(before, [token])),
+    ...(await findUnrecordedDecisions(system)),
     ...(await system.audit()),
     ...(crash.waitsForEvents === true ? await system.witness.differences(CONVERGED_WITHIN_MS) : [])
   )

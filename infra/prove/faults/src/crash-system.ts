@@ -5,7 +5,8 @@ import {
   eventually,
   planSystem,
   QUICK,
-  type ServiceName
+  type ServiceName,
+  type Settings
 } from '@open-payments-server/acceptance'
 import type { CrashStep } from './crash-steps.js'
 import { CrashableServices, DatabaseProxies } from './crashable-services.js'
@@ -27,13 +28,15 @@ export interface CrashSystem extends ConnectedSystem {
   stop(): Promise<void>
 }
 
-/** Maximum wait until a client is connected again. */
-const CONNECT_TIMEOUT_MS = 30_000
-
-/** Starts both services as processes, each with a proxy in front of its database. */
-export async function startCrashSystem(): Promise<CrashSystem> {
+/**
+ * Starts both services as processes, each with a proxy in front of its database.
+ *
+ * @param resource settings of the resource server, added or changed
+ */
+export async function startCrashSystem(resource: Settings = {}): Promise<CrashSystem> {
   const proxies = new DatabaseProxies()
-  const plan = await planSystem({ ...QUICK, detours: proxies.detours })
+  const settings = { auth: QUICK.auth, resource: { ...QUICK.resource, ...resource } }
+  const plan = await planSystem({ ...settings, detours: proxies.detours })
   const services = new CrashableServices(proxies.services(plan, (service) => service))
   await services.start()
   const connected = await connectInRealTime(plan)
@@ -56,9 +59,9 @@ export async function startCrashSystem(): Promise<CrashSystem> {
   }
 }
 
-/** Waits until the clients of a system, and its services, are connected again: broken connections pause before they reconnect. */
+/** Waits until the clients of a system, and its services, are connected again. */
 export async function reconnected(system: ConnectedSystem): Promise<void> {
-  await Promise.all([system.operator, system.limits].map(ready))
+  await system.reconnected()
   await eventually('the resource server reaches the auth server', () => reachesAuthServer(system))
 }
 
@@ -67,13 +70,4 @@ async function reachesAuthServer({ shop, resourceServerUrl }: ConnectedSystem): 
   const url = `${resourceServerUrl}/outgoing-payment-grant`
   const { status } = await shop.request('GET', url, { accessToken: randomUUID() })
   return status !== 503
-}
-
-function ready(client: ConnectedSystem['operator' | 'limits']): Promise<void> {
-  return new Promise((resolve, reject) => {
-    client.waitForReady(Date.now() + CONNECT_TIMEOUT_MS, (error) => {
-      if (error === undefined) resolve()
-      else reject(error)
-    })
-  })
 }

@@ -1,5 +1,5 @@
 import { decideUnknownPackets } from '@open-payments-server/acceptance'
-import { countDecided, type CrossingSystem, type DecidedPackets } from './crossing-system.js'
+import { countDecided, type CrossingDirection, type DecidedPackets } from './crossing-system.js'
 import { differencesBetween, type PaymentLoad } from './payment-load.js'
 import { repeatedly } from './repeatedly.js'
 
@@ -20,7 +20,7 @@ export interface CrossingLoads {
 export type Balances = Readonly<Record<'alice' | 'bob' | 'carol', bigint>>
 
 /** Reads what those have who pay and are paid. */
-export async function balances({ sender, receiver }: CrossingSystem): Promise<Balances> {
+export async function balances({ sender, receiver }: CrossingDirection): Promise<Balances> {
   const [alice, bob, carol] = await Promise.all([
     sender.balance('alice'),
     receiver.balance('bob'),
@@ -34,7 +34,7 @@ export async function balances({ sender, receiver }: CrossingSystem): Promise<Ba
  * with payments; and what the audits of both find. One sentence each.
  */
 export async function wrongs(
-  system: CrossingSystem,
+  system: CrossingDirection,
   { loads, before, decided }: { loads: CrossingLoads; before: Balances; decided: DecidedPackets }
 ): Promise<string[]> {
   const { inDollars, inEuros, token } = loads
@@ -69,7 +69,10 @@ export async function untruths({ inDollars, inEuros }: CrossingLoads): Promise<s
 }
 
 /** What the sender says that it owes the receiver, and what the receiver says. */
-async function accountsOfPeers({ sender, receiver }: CrossingSystem): Promise<{ owed: bigint; due: bigint }> {
+async function accountsOfPeers({
+  sender,
+  receiver
+}: CrossingDirection): Promise<{ owed: bigint; due: bigint }> {
   const query = (side: string): string => `
     select (debits_posted - credits_posted)::text as value from account where id = (select ${side}_account_id from peer)`
   const [payable] = await sender.resourceDatabase.query<{ value: string }>(query('payable'))
@@ -82,7 +85,7 @@ async function accountsOfPeers({ sender, receiver }: CrossingSystem): Promise<{ 
  *
  * @returns ends it, and tells how many were decided
  */
-export async function keepDeciding(system: CrossingSystem): Promise<() => Promise<DecidedPackets>> {
+export async function keepDeciding(system: CrossingDirection): Promise<() => Promise<DecidedPackets>> {
   const before = await countDecided(system)
   const end = repeatedly(() => decideUnknownPackets(system), PAUSE_MS)
   return async () => {

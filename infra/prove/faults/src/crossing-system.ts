@@ -4,7 +4,8 @@ import {
   peerSystems,
   planSystem,
   QUICK,
-  type ServiceName
+  type ServiceName,
+  type SystemPlan
 } from '@open-payments-server/acceptance'
 import type { CrashStep } from './crash-steps.js'
 import { CrashableServices, DatabaseProxies } from './crashable-services.js'
@@ -13,12 +14,16 @@ import { reconnected } from './crash-system.js'
 /** A service of two systems that pay each other: by itself it is that of the sender. */
 export type CrossingService = ServiceName | `receiving ${ServiceName}`
 
-/** Two systems that are each other's peers, whose services can be killed at any statement. */
-export interface CrossingSystem {
+/** A way from one system to another. */
+export interface CrossingDirection {
   /** Whose account holders pay. */
   readonly sender: ConnectedSystem
   /** Whose account holders are paid. */
   readonly receiver: ConnectedSystem
+}
+
+/** Two systems that are each other's peers, whose services can be killed at any statement. */
+export interface CrossingSystem extends CrossingDirection {
   /**
    * Prepares steps. Resolves once all were taken and every killed service runs again.
    *
@@ -32,21 +37,26 @@ export interface CrossingSystem {
   stop(): Promise<void>
 }
 
+/** Ways between two systems, through proxies that disturb them. Each takes and answers a port. */
+export interface CrossingDetours {
+  /** To where a system takes packets, of 127.0.0.1. */
+  readonly packets?: (port: number) => Promise<number>
+  /** To one of the two services of a system, as the other system reaches it: of localhost. */
+  readonly documents?: (port: number) => Promise<number>
+}
+
 /** Payments take several packets, so that a crash finds some of them answered. */
 const PACKET_LIMIT_VALUE = 40n
 
-/**
- * Starts both services of two systems as processes, each with a proxy in front of its database.
- *
- * @param detour a way for packets to the receiver, through a proxy that disturbs them. Takes and answers a port of 127.0.0.1
- */
-export async function startCrossingSystem(
-  detour: (port: number) => Promise<number> = (port) => Promise.resolve(port)
-): Promise<CrossingSystem> {
+/** Starts both services of two systems as processes, each with a proxy in front of its database. */
+export async function startCrossingSystem(ways: CrossingDetours = {}): Promise<CrossingSystem> {
+  const { packets = straight, documents = straight } = ways
   const sending = new DatabaseProxies()
   const receiving = new DatabaseProxies()
-  const sendingPlan = await planSystem({ ...QUICK, detours: sending.detours })
-  const receivingPlan = await planSystem({ ...QUICK, detours: receiving.detours })
+  const planOf = ({ detours }: DatabaseProxies): Promise<SystemPlan> =>
+    planSystem({ ...QUICK, detours: { ...detours, publicHttp: documents } })
+  const sendingPlan = await planOf(sending)
+  const receivingPlan = await planOf(receiving)
   const services = new CrashableServices<CrossingService>(
     new Map([
       ...receiving.services<CrossingService>(receivingPlan, (service) => `receiving ${service}`),
@@ -60,10 +70,12 @@ export async function startCrossingSystem(
   await services.start()
   const sender = await connectInRealTime(sendingPlan)
   const receiver = await connectInRealTime(receivingPlan)
-  const port = await detour(Number(new URL(receiver.peering.ilpEndpoint).port))
+  const endpointOf = async ({ peering }: ConnectedSystem): Promise<string> =>
+    `http://127.0.0.1:${String(await packets(Number(new URL(peering.ilpEndpoint).port)))}/`
+  const [toSender, toReceiver] = [await endpointOf(sender), await endpointOf(receiver)]
   await peerSystems(sender, receiver, {
     packetLimitValue: PACKET_LIMIT_VALUE,
-    endpointOf: (peer) => (peer === receiver ? `http://127.0.0.1:${String(port)}/` : peer.peering.ilpEndpoint)
+    endpointOf: (peer) => (peer === receiver ? toReceiver : toSender)
   })
   const systems = [sender, receiver]
   return {
@@ -92,6 +104,10 @@ export async function startCrossingSystem(
   }
 }
 
+function straight(port: number): Promise<number> {
+  return Promise.resolve(port)
+}
+
 async function endLeases({ resourceDatabase }: Pick<ConnectedSystem, 'resourceDatabase'>): Promise<void> {
   await resourceDatabase.query('update sending set leased_until = now() where leased_until > now()')
 }
@@ -103,7 +119,7 @@ export interface DecidedPackets {
 }
 
 /** How many packets were decided so far. */
-export async function countDecided({ sender }: Pick<CrossingSystem, 'sender'>): Promise<DecidedPackets> {
+export async function countDecided({ sender }: Pick<CrossingDirection, 'sender'>): Promise<DecidedPackets> {
   const [row] = await sender.resourceDatabase.query<DecidedPackets>(
     `select count(*) filter (where outcome = 'fulfilled')::int as arrived, count(*) filter (where outcome = 'rejected')::int as lost
        from sent_packet where decided_by is not null`

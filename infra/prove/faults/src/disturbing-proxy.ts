@@ -1,17 +1,41 @@
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import { type RandomSequence, randomSequence } from '@open-payments-server/testing'
 
+const LOCAL_HOST = '127.0.0.1'
+
 /** Where a proxy leads to, and what it disturbs by. */
 export interface DisturbingProxyOptions {
-  /** Port of 127.0.0.1 that it leads to. */
+  /** Port that it leads to. */
   readonly target: number
+  /** The host on which both listen; default: 127.0.0.1. */
+  readonly host?: string
   /** Seed: with the traffic, it determines the faults. */
   readonly seed: number
 }
 
-/** A connection through a proxy. */
-export interface ProxiedConnection {
-  end(): void
+/** A connection through a proxy: both sides of it, which end when one does. */
+export abstract class ProxiedConnection {
+  protected readonly client: Socket
+  protected readonly server: Socket
+
+  protected constructor(client: Socket, server: Socket) {
+    this.client = client
+    this.server = server
+    for (const socket of [client, server]) {
+      socket.setNoDelay(true)
+      // When one side ends the connection, both ends close; the 'close' event tells how.
+      socket.on('error', () => undefined)
+      socket.on('close', () => {
+        this.end()
+      })
+    }
+  }
+
+  /** Ends both sides, once what was written to them has left. */
+  end(): void {
+    this.client.destroySoon()
+    this.server.destroySoon()
+  }
 }
 
 /** A proxy over TCP. It forwards everything until disturbances are switched on. */
@@ -21,11 +45,11 @@ export abstract class DisturbingProxy {
   readonly #connections = new Set<ProxiedConnection>()
   #disturbing = false
 
-  protected constructor(server: Server, { target, seed }: DisturbingProxyOptions) {
+  protected constructor(server: Server, { target, host = LOCAL_HOST, seed }: DisturbingProxyOptions) {
     this.#server = server
     this.random = randomSequence(seed)
     server.on('connection', (client) => {
-      const connection = this.join(client, connect(target, '127.0.0.1'))
+      const connection = this.join(client, connect(target, host))
       this.#connections.add(connection)
       client.once('close', () => this.#connections.delete(connection))
     })
@@ -60,21 +84,11 @@ export abstract class DisturbingProxy {
   protected abstract join(client: Socket, server: Socket): ProxiedConnection
 }
 
-/** Listens on a free port of 127.0.0.1. */
-export async function listenLocally(): Promise<Server> {
+/** Listens on a free port of a host of this machine. */
+export async function listenLocally(host = LOCAL_HOST): Promise<Server> {
   const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  await new Promise<void>((resolve) => server.listen(0, host, resolve))
   return server
-}
-
-/** Lets both sides of a connection end when one does. */
-export function endTogether(sockets: readonly Socket[], end: () => void): void {
-  for (const socket of sockets) {
-    socket.setNoDelay(true)
-    // When one side ends the connection, both ends close; the 'close' event tells how.
-    socket.on('error', () => undefined)
-    socket.on('close', end)
-  }
 }
 
 /** What waits for the end of a delay, in order. */
@@ -88,12 +102,18 @@ export class Delay {
     else this.#waiting.push(forward)
   }
 
-  /** Lets everything that follows wait; until the first of several delays is over. */
-  begin(durationMs: number): void {
+  /**
+   * Lets everything that follows wait; until the first of several delays is over.
+   *
+   * @returns ends it earlier
+   */
+  begin(durationMs: number): () => void {
     const waiting: (() => void)[] = (this.#waiting ??= [])
-    setTimeout(() => {
+    const end = (): void => {
       if (this.#waiting === waiting) this.#waiting = undefined
       for (const forward of waiting.splice(0)) forward()
-    }, durationMs)
+    }
+    setTimeout(end, durationMs)
+    return end
   }
 }

@@ -3,11 +3,11 @@ import {
   Delay,
   DisturbingProxy,
   type DisturbingProxyOptions,
-  endTogether,
   listenLocally,
-  type ProxiedConnection
+  ProxiedConnection
 } from './disturbing-proxy.js'
 import { type RandomSequence, wholeNumber } from '@open-payments-server/testing'
+import { readMessage, truncateBody } from './http-message.js'
 
 /** What can happen to a message. After `cut`, `reset` and `stalled`, nothing of the connection is left. */
 export type FaultKind =
@@ -23,6 +23,12 @@ export type FaultKind =
   | 'corrupted'
   /** The whole request arrives once more, over a connection of its own. Everything else arrives. */
   | 'doubled'
+  /** The answer arrives after that to a later request over another connection. */
+  | 'overtaken'
+  /** The answer arrives twice. */
+  | 'repeated'
+  /** The end of the answer's body is missing, and its header says so: it seems to be whole. */
+  | 'truncated'
 
 /** When it happens, as the server sees it: its answer is lost only after it took the request. */
 type FaultMoment = 'before the request' | 'in the request' | 'before the answer' | 'in the answer'
@@ -44,10 +50,14 @@ const MOMENTS: readonly FaultMoment[] = [
 const FAULTS: readonly Fault[] = MOMENTS.flatMap((moment) => {
   const kinds: readonly FaultKind[] = ['cut', 'reset', 'stalled', 'delayed']
   const ofMessages: readonly FaultKind[] = moment.startsWith('in ') ? ['corrupted'] : []
-  // Once it has arrived as a whole.
-  const ofRequests: readonly FaultKind[] = moment === 'before the answer' ? ['doubled'] : []
-  return [...kinds, ...ofMessages, ...ofRequests].map((kind) => ({ kind, moment }))
+  // Once the request has arrived as a whole.
+  const afterRequests: readonly FaultKind[] = moment === 'before the answer' ? ['doubled', 'overtaken'] : []
+  const ofAnswers: readonly FaultKind[] = moment === 'in the answer' ? ['repeated', 'truncated'] : []
+  return [...kinds, ...ofMessages, ...afterRequests, ...ofAnswers].map((kind) => ({ kind, moment }))
 })
+
+/** How much earlier a later answer leaves than the one that it overtakes, in milliseconds: a client reads both in this order. */
+const OVERTAKEN_BY_MS = 20
 
 /** How a proxy disturbs. */
 export interface HttpProxyOptions extends DisturbingProxyOptions {
@@ -55,7 +65,7 @@ export interface HttpProxyOptions extends DisturbingProxyOptions {
   readonly kinds: readonly FaultKind[]
   /** Share of requests with a fault, from 0 to 1. */
   readonly share: number
-  /** Minimum and maximum duration of a delay, in milliseconds. */
+  /** Minimum and maximum duration of a delay, in milliseconds. An answer that is to be overtaken waits for the maximum. */
   readonly delayMs: readonly [least: number, most: number]
   /** Minimum and maximum duration of a stall, in milliseconds. */
   readonly stallMs: readonly [least: number, most: number]
@@ -67,6 +77,8 @@ export class HttpProxy extends DisturbingProxy {
   readonly #faults: readonly Fault[]
   readonly #deck: Fault[]
   readonly #counts: Map<string, number>
+  /** Lets those answers go that wait until another one has gone. */
+  #overtaken: (() => void)[] = []
 
   private constructor(server: Server, options: HttpProxyOptions) {
     super(server, options)
@@ -78,7 +90,7 @@ export class HttpProxy extends DisturbingProxy {
 
   /** Starts one on a free port of 127.0.0.1. */
   static async start(options: HttpProxyOptions): Promise<HttpProxy> {
-    return new HttpProxy(await listenLocally(), options)
+    return new HttpProxy(await listenLocally(options.host), options)
   }
 
   /** How often each fault happened, such as `cut in the request`. */
@@ -93,7 +105,11 @@ export class HttpProxy extends DisturbingProxy {
       nextFault: () => this.#nextFault(),
       onFault: (fault) => {
         this.#counts.set(nameOf(fault), (this.#counts.get(nameOf(fault)) ?? 0) + 1)
-      }
+      },
+      onAnswer: () => {
+        for (const letGo of this.#overtaken.splice(0)) setTimeout(letGo, OVERTAKEN_BY_MS)
+      },
+      waitForAnother: (letGo) => this.#overtaken.push(letGo)
     })
   }
 
@@ -114,12 +130,14 @@ interface ConnectionPlan extends HttpProxyOptions {
   /** Draws the fault of the next request; undefined for none. */
   readonly nextFault: () => Fault | undefined
   readonly onFault: (fault: Fault) => void
+  /** Told of each answer that goes on as it came. */
+  readonly onAnswer: () => void
+  /** Calls back once another answer has gone. */
+  readonly waitForAnother: (letGo: () => void) => void
 }
 
 /** One connection. The fault of each request is drawn when its first bytes come. */
-class DisturbedConnection implements ProxiedConnection {
-  readonly #client: Socket
-  readonly #server: Socket
+class DisturbedConnection extends ProxiedConnection {
   readonly #plan: ConnectionPlan
   /** Whether a request began that has no answer yet. */
   #isAsked = false
@@ -129,18 +147,17 @@ class DisturbedConnection implements ProxiedConnection {
   #isLost = false
   /** The bytes of a request that is to be doubled. */
   #request: Buffer[] = []
+  /** The bytes of an answer that is to be repeated or truncated. */
+  #answer: Buffer[] = []
 
   constructor(client: Socket, server: Socket, plan: ConnectionPlan) {
-    this.#client = client
-    this.#server = server
+    super(client, server)
     this.#plan = plan
-    endTogether([client, server], () => {
-      this.end()
-    })
     client.on('data', (bytes) => {
       if (!this.#isAsked) {
         this.#fault = plan.nextFault()
         this.#request = []
+        this.#answer = []
       }
       this.#isAsked = true
       if (this.#fault?.kind === 'doubled') this.#request.push(bytes)
@@ -148,13 +165,11 @@ class DisturbedConnection implements ProxiedConnection {
     })
     server.on('data', (bytes) => {
       this.#isAsked = false
-      this.#pass(bytes, client, ['before the answer', 'in the answer'])
+      if (this.#fault === undefined) plan.onAnswer()
+      if (this.#fault?.kind === 'repeated' || this.#fault?.kind === 'truncated')
+        this.#collect(bytes, this.#fault)
+      else this.#pass(bytes, client, ['before the answer', 'in the answer'])
     })
-  }
-
-  end(): void {
-    this.#client.destroySoon()
-    this.#server.destroySoon()
   }
 
   #pass(bytes: Buffer, to: Socket, [before, within]: readonly [FaultMoment, FaultMoment]): void {
@@ -164,6 +179,11 @@ class DisturbedConnection implements ProxiedConnection {
       return
     }
     this.#fault = undefined
+    if (fault.kind === 'overtaken') {
+      this.#letOvertake(fault)
+      this.#forward(bytes, to)
+      return
+    }
     this.#plan.onFault(fault)
     if (fault.kind === 'doubled') {
       this.#repeat(Buffer.concat(this.#request))
@@ -183,6 +203,30 @@ class DisturbedConnection implements ProxiedConnection {
     } else this.#lose(fault.kind)
   }
 
+  /** Waits until another answer has gone; in vain if there is none for some time. */
+  #letOvertake(fault: Fault): void {
+    const [, mostMs] = this.#plan.delayMs
+    let isInTime = true
+    const letGo = this.#delay.begin(mostMs)
+    setTimeout(() => (isInTime = false), mostMs)
+    this.#plan.waitForAnother(() => {
+      if (isInTime) this.#plan.onFault(fault)
+      letGo()
+    })
+  }
+
+  /** Changes an answer once all of it is there. */
+  #collect(bytes: Buffer, fault: Fault): void {
+    this.#answer.push(bytes)
+    const answer = Buffer.concat(this.#answer)
+    if (!readMessage(answer).isWhole) return
+    this.#fault = undefined
+    const changed =
+      fault.kind === 'repeated' ? Buffer.concat([answer, answer]) : truncateBody(answer, this.#plan.random)
+    if (changed !== undefined) this.#plan.onFault(fault)
+    this.#forward(changed ?? answer, this.client)
+  }
+
   #forward(bytes: Buffer, to: Socket): void {
     if (this.#isLost) return
     this.#delay.pass(() => to.write(bytes))
@@ -190,18 +234,18 @@ class DisturbedConnection implements ProxiedConnection {
 
   /** Sends a request whose answer nobody reads. */
   #repeat(request: Buffer): void {
-    const again = connect(this.#plan.target, '127.0.0.1')
+    const again = connect(this.#plan.target, this.#plan.host ?? '127.0.0.1')
     again.on('error', () => undefined)
     again.once('data', () => again.destroy())
     again.write(request)
   }
 
-  #lose(kind: Exclude<FaultKind, 'delayed' | 'corrupted' | 'doubled'>): void {
+  #lose(kind: Exclude<FaultKind, 'delayed' | 'corrupted' | 'doubled' | 'overtaken'>): void {
     this.#isLost = true
     if (kind === 'cut') this.end()
     else if (kind === 'reset') {
-      this.#client.resetAndDestroy()
-      this.#server.resetAndDestroy()
+      this.client.resetAndDestroy()
+      this.server.resetAndDestroy()
     } else {
       setTimeout(() => {
         this.end()

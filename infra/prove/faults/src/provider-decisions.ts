@@ -60,3 +60,21 @@ export function decideAboutPayments(system: ConnectedSystem): () => Promise<void
     )
   }, PAUSE_MS)
 }
+
+/** Decisions of the provider that are not recorded once as what an operator did, and records of decisions that there are not; in words. */
+export async function findUnrecordedDecisions({
+  resourceDatabase,
+  resourceServerUrl
+}: ConnectedSystem): Promise<string[]> {
+  const rows = await resourceDatabase.query<{ payment_id: string; decision: string | null; acts: string }>(
+    `select a.payment_id, a.decision, count(o.id)::text as acts
+       from payment_approval a
+       left join operator_action o on o.subject = $1 || a.payment_id and o.outcome = 'done'
+      group by a.payment_id, a.decision
+     having count(o.id) <> case when a.decision in ('approved', 'declined') then 1 else 0 end`,
+    [`${resourceServerUrl}/outgoing-payments/`]
+  )
+  return rows.map(
+    ({ payment_id: id, decision, acts }) => `payment ${id}: ${decision ?? 'undecided'}, with ${acts} acts`
+  )
+}

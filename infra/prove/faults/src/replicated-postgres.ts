@@ -15,7 +15,7 @@ import pg from 'pg'
 // No power fails here: only what was not sent to the standby is lost.
 const SETTINGS = { max_connections: '60', fsync: 'off', log_min_messages: 'fatal' }
 
-/** A PostgreSQL with an asynchronous standby that can take its place. */
+/** A PostgreSQL with a standby that can take its place: asynchronous, unless it is told otherwise. */
 export class ReplicatedPostgres {
   readonly #parent: string
   readonly #link: TcpProxy
@@ -55,6 +55,16 @@ export class ReplicatedPostgres {
     return this.#primary.url
   }
 
+  /** Ends the connections to the primary of these applications. */
+  async endConnections(...applications: readonly string[]): Promise<void> {
+    await ask(
+      this.url,
+      `select pg_terminate_backend(pid) from pg_stat_activity where application_name in (${applications
+        .map((name) => pg.escapeLiteral(name))
+        .join()})`
+    )
+  }
+
   /** Resolves when the standby has all that is committed. */
   async whenCaughtUp(): Promise<void> {
     const [at] = await ask<{ lsn: string }>(this.url, 'select pg_current_wal_lsn() as lsn')
@@ -70,6 +80,25 @@ export class ReplicatedPostgres {
   /** From now on the standby receives nothing, and the primary continues. */
   async cutReplication(): Promise<void> {
     await this.#link.refuse()
+  }
+
+  /** The standby receives again what the primary commits. */
+  async restoreReplication(): Promise<void> {
+    await this.#link.restore()
+  }
+
+  /** Whether the primary answers a commit only once the standby has it. Resolves when new connections see it so. */
+  async setSynchronous(isSynchronous: boolean): Promise<void> {
+    const names = isSynchronous ? '*' : ''
+    await ask(this.url, `alter system set synchronous_standby_names = '${names}'`)
+    await ask(this.url, 'select pg_reload_conf()')
+    await eventually('it is in force', async () => {
+      const [row] = await ask<{ names: string }>(
+        this.url,
+        `select current_setting('synchronous_standby_names') as names`
+      )
+      return row?.names === names
+    })
   }
 
   /** Stops the primary, and promotes the standby in its place. */

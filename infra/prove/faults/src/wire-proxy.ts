@@ -3,9 +3,8 @@ import {
   Delay,
   DisturbingProxy,
   type DisturbingProxyOptions,
-  endTogether,
   listenLocally,
-  type ProxiedConnection
+  ProxiedConnection
 } from './disturbing-proxy.js'
 import { type RandomSequence, wholeNumber } from '@open-payments-server/testing'
 
@@ -103,22 +102,16 @@ interface ConnectionPlan extends WireProxyOptions {
 }
 
 /** One connection and its plan: after some bytes of requests a fault, and so on, until one that it does not survive. */
-class DisturbedConnection implements ProxiedConnection {
-  readonly #client: Socket
-  readonly #server: Socket
+class DisturbedConnection extends ProxiedConnection {
   readonly #plan: ConnectionPlan
   readonly #dropped = new Set<'requests' | 'replies'>()
   #bytesToNextFault: number
   readonly #delay = new Delay()
 
   constructor(client: Socket, server: Socket, plan: ConnectionPlan) {
-    this.#client = client
-    this.#server = server
+    super(client, server)
     this.#plan = plan
     this.#bytesToNextFault = this.#draw(plan.requestBytesBetweenFaults)
-    endTogether([client, server], () => {
-      this.end()
-    })
     client.on('data', (bytes) => {
       this.#beforeRequest(bytes.length)
       this.#pass('requests', server, bytes)
@@ -128,9 +121,9 @@ class DisturbedConnection implements ProxiedConnection {
     })
   }
 
-  end(): void {
-    this.#client.destroy()
-    this.#server.destroy()
+  override end(): void {
+    this.client.destroy()
+    this.server.destroy()
   }
 
   #draw([least, most]: readonly [number, number]): number {
@@ -173,8 +166,8 @@ class DisturbedConnection implements ProxiedConnection {
         this.#delay.begin(this.#draw(this.#plan.delayMs))
         break
       case 'reset':
-        this.#client.resetAndDestroy()
-        this.#server.resetAndDestroy()
+        this.client.resetAndDestroy()
+        this.server.resetAndDestroy()
         break
     }
   }

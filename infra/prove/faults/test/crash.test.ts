@@ -16,7 +16,7 @@ describe(`after a crash, ${String(rounds)} at each step, nobody was told anythin
     fleet = new CrashFleet(crashes, {
       rounds,
       systems: SYSTEMS,
-      start: startCrashSystem,
+      start: () => startCrashSystem(),
       run: runCrash
     })
   })

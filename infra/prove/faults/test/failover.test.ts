@@ -104,7 +104,7 @@ describe('a failover of the resource server’s database to a standby that is be
 
       await eventually('the service has met the new timeline', async () => {
         const met = await system.resourceDatabase
-          .query<{ id: string }>('select timeline_id::text as id from database_timeline order by 1')
+          .query<{ id: string }>('select timeline_id::text as id from database_incarnation order by 1')
           .catch(() => [])
         return met.length === 2
       })

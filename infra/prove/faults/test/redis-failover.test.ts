@@ -229,7 +229,9 @@ async function failsOver(system: System, happening: () => Promise<void>): Promis
   const { answers, refused, refusedForMs, accepted } = load
   console.log({ answers, refused, refusedForMs, accepted: accepted.length })
   expect([...load.wrong]).toEqual([])
-  expect([...replayed]).toEqual([401])
+  // 503 to those whose mark may be lost, as long as they may have been under way at that time.
+  expect(replayed).toContain(401)
+  expect([...replayed].filter((status) => status !== 401 && status !== 503)).toEqual([])
   expect(refusedForMs).toBeLessThanOrEqual(REFUSED_MS_MAX)
 }
 

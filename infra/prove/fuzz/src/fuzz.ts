@@ -7,7 +7,7 @@ const { FUZZ_TEST_CASES, FUZZ_TEST_SEED, FUZZ_TEST_PATH } = process.env
 /** Cases of all targets together: by default few enough for every test run. */
 const CASES = Number(FUZZ_TEST_CASES ?? 10_000)
 /** The seed of each target's first batch, which the others are counted from. A failure is reported with its own. */
-const FIRST_SEED = Number(FUZZ_TEST_SEED ?? randomInt(0x4000_0000))
+export const FIRST_SEED = Number(FUZZ_TEST_SEED ?? randomInt(0x4000_0000))
 /** Cases of one seed. */
 const BATCH_CASES = 2_000
 

@@ -13,6 +13,7 @@ import {
   requestToken
 } from '@open-payments-server/acceptance'
 import type { Answer } from '@open-payments-server/testing'
+import { exerciseConsole, exerciseHolderPages } from './exercise-pages.js'
 
 const READ = { idempotent: true }
 /** Number of concurrent payments: some of them share statements. */
@@ -217,70 +218,5 @@ async function exerciseOperators(system: ConnectedSystem): Promise<void> {
     READ
   )
   await exerciseConsole(system)
-}
-
-/** What the console asks besides. */
-async function exerciseConsole(system: ConnectedSystem): Promise<void> {
-  const { operator, grantOperator, walletAddresses, shop } = system
-  const { PAYMENT_KIND_INCOMING, PAYMENT_KIND_OUTGOING } = wallet.PaymentKind
-  const newest = await callUnary(
-    operator,
-    'listPayments',
-    wallet.ListPaymentsRequest.fromPartial({ kind: PAYMENT_KIND_OUTGOING, pageSize: 1 }),
-    READ
-  )
-  const paymentId = newest.payments[0]?.paymentId ?? ''
-  const life = await callUnary(operator, 'getPaymentLife', { paymentId }, READ)
-  const grantId = life.outgoing?.grantId ?? ''
-  const walletAddress = walletAddresses.alice
-  const fromTime = new Date(system.clock.now() - 86_400_000)
-  const untilTime = new Date(system.clock.now())
-  for (const filter of [
-    { value: '100' },
-    { walletAddress, value: '100' },
-    { state: 'completed' },
-    { walletAddress, state: 'completed' },
-    { client: shop.walletAddress },
-    { walletAddress, client: shop.walletAddress },
-    { fromTime, untilTime },
-    { walletAddress, fromTime, untilTime }
-  ])
-    for (const kind of [PAYMENT_KIND_INCOMING, PAYMENT_KIND_OUTGOING]) {
-      const request = wallet.ListPaymentsRequest.fromPartial({ ...filter, kind, pageSize: 20 })
-      await callUnary(operator, 'listPayments', request, READ)
-    }
-  const ofGrant = { kind: PAYMENT_KIND_OUTGOING, walletAddress, grantId, pageSize: 20 }
-  await callUnary(operator, 'listPayments', wallet.ListPaymentsRequest.fromPartial(ofGrant), READ)
-  const receiverId = life.payment?.receiver.split('/').at(-1) ?? ''
-  await callUnary(operator, 'getPaymentLife', { paymentId: receiverId }, READ)
-  let pageToken = ''
-  for (let page = 0; page < 2; page += 1) {
-    const request = { accountName: 'alice', pageSize: 20, pageToken }
-    pageToken = (await callUnary(operator, 'listAccountEntries', request, READ)).nextPageToken
-  }
-  await callUnary(operator, 'listAwaitingPayments', { pageSize: 20, pageToken: '' }, READ)
-  await callUnary(operator, 'countPayments', { hours: 24 }, READ)
-  for (const filter of [{ accountName: 'alice' }, { walletAddress }])
-    await callUnary(
-      operator,
-      'listWalletAddresses',
-      wallet.ListWalletAddressesRequest.fromPartial({ ...filter, pageSize: 20 }),
-      READ
-    )
-  await callUnary(grantOperator, 'getGrant', { grantId }, READ)
-  await callUnary(grantOperator, 'getReservation', { paymentId }, READ)
-  const frozen = auth.ListFrozenClientsRequest.fromPartial({ client: shop.walletAddress })
-  await callUnary(grantOperator, 'listFrozenClients', frozen, READ)
-  for (const service of ['auth-server', 'resource-server'] as const) {
-    const subjectId = service === 'auth-server' ? grantId : paymentId
-    const told = await callUnary(
-      system.events[service],
-      'listSubjectEvents',
-      { subjectId, pageSize: 0 },
-      READ
-    )
-    await callUnary(system.events[service], 'listAudits', { pageSize: 20, pageToken: '' }, READ)
-    const eventIds = told.events.map(({ id }) => id)
-    await callUnary(system.webhooks[service], 'listEventAttempts', { eventIds }, READ)
-  }
+  await exerciseHolderPages(system)
 }

@@ -1,5 +1,5 @@
 /**
- * Tables that stay small, however many payments there are: assets, one timeline for each failover, what operators configure or record
+ * Tables that stay small, however many payments there are: assets, one incarnation for each failover, the databases of a cluster, what operators configure or record
  * one by one (peers, their tokens and settlements among them), and what every enabled webhook endpoint is bounded to.
  */
 export const SMALL_TABLES: readonly string[] = [
@@ -7,11 +7,12 @@ export const SMALL_TABLES: readonly string[] = [
   'approval_rule',
   'asset',
   'client_freeze',
-  'database_timeline',
+  'database_incarnation',
   'event_epoch',
   'event_log',
   'frozen_client',
   'peer',
+  'pg_database',
   'webhook_delivery',
   'webhook_endpoint'
 ]

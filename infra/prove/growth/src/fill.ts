@@ -22,23 +22,24 @@ const DAYS = 30
 /**
  * Fills the databases of a system with payments of the last month, up to yesterday, by its shop and its market: see
  * {@link fillDatabases}.
+ *
+ * @returns what they were made by
  */
 export async function fillSystem(
   system: ConnectedSystem,
   counts: Pick<GrowthPlan, 'paymentCount' | 'walletCount'>
-): Promise<void> {
+): Promise<GrowthPlan> {
   const { shop, market, authDatabase, resourceDatabase, resourceServerUrl } = system
   const nowMs = Date.now()
-  await fillDatabases(
-    { auth: authDatabase.url, resource: resourceDatabase.url },
-    {
-      ...counts,
-      resourceServerUrl,
-      clients: [shop.walletAddress, market.walletAddress],
-      beginMs: nowMs - DAYS * DAY_MS,
-      endMs: nowMs - DAY_MS
-    }
-  )
+  const plan = {
+    ...counts,
+    resourceServerUrl,
+    clients: [shop.walletAddress, market.walletAddress],
+    beginMs: nowMs - DAYS * DAY_MS,
+    endMs: nowMs - DAY_MS
+  }
+  await fillDatabases({ auth: authDatabase.url, resource: resourceDatabase.url }, plan)
+  return plan
 }
 
 /**
@@ -58,7 +59,8 @@ export async function fillDatabases(
   ])
 }
 
-async function withClient(url: string, work: (client: pg.Client) => Promise<void>): Promise<void> {
+/** Does what makes many rows, and then vacuums and analyzes everything. */
+export async function withClient(url: string, work: (client: pg.Client) => Promise<void>): Promise<void> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   try {
@@ -71,14 +73,19 @@ async function withClient(url: string, work: (client: pg.Client) => Promise<void
 }
 
 /** Runs statements once for every range of `n`, with its first and last number as `$1` and `$2`. */
-async function forEachRange(client: pg.Client, count: number, statements: readonly string[]): Promise<void> {
+export async function forEachRange(
+  client: pg.Client,
+  count: number,
+  statements: readonly string[]
+): Promise<void> {
   for (let first = 1; first <= count; first += ROWS_PER_STATEMENT) {
     const last = Math.min(count, first + ROWS_PER_STATEMENT - 1)
     for (const statement of statements) await client.query(statement, [first, last])
   }
 }
 
-const SERIES = 'generate_series($1::integer, $2::integer) as n'
+/** The numbers of a range. */
+export const SERIES = 'generate_series($1::integer, $2::integer) as n'
 
 /** The hash of the request of payment `n`. */
 const REQUEST_HASH = 'sha256(n::text::bytea)'

@@ -204,9 +204,9 @@ describeTrial('both databases, lost under load and recovered from backups and ar
 
   /** `audit` */
   async function audit(): Promise<string[]> {
-    const { status, lines, stderr } = await runOperatorCli(system, ['audit'])
+    const { status, items, stderr } = await runOperatorCli(system, ['audit'])
     if (status > 1) throw new Error(stderr)
-    const checks = lines[0]?.checks as readonly { readonly violations: readonly string[] }[]
+    const checks = items[0]?.checks as readonly { readonly violations: readonly string[] }[]
     return checks.flatMap(({ violations }) => violations)
   }
 
@@ -224,10 +224,10 @@ describeTrial('both databases, lost under load and recovered from backups and ar
 
   /** `lost-payment give-up --all`: the number of payments that it gave up. */
   async function giveUpLost(): Promise<number> {
-    const { status, lines, stderr } = await runOperatorCli(system, ['lost-payment', 'give-up', '--all'])
+    const { status, items, stderr } = await runOperatorCli(system, ['lost-payment', 'give-up', '--all'])
     if (status !== 0) throw new Error(stderr)
     await whenToldAll()
-    return (lines[0]?.givenUp as readonly string[]).length
+    return (items[0]?.givenUp as readonly string[]).length
   }
 
   /** `reservation restore`. */
@@ -237,8 +237,8 @@ describeTrial('both databases, lost under load and recovered from backups and ar
     outcomes: number
     refused: { id: string; reason: string }[]
   }> {
-    const { status, lines } = await runOperatorCli(system, ['reservation', 'restore'])
-    const { restored, outcomes, refusedPayments } = lines[0] ?? {}
+    const { status, items } = await runOperatorCli(system, ['reservation', 'restore'])
+    const { restored, outcomes, refusedPayments } = items[0] ?? {}
     await whenToldAll()
     return {
       status,
@@ -408,9 +408,9 @@ describeTrial('both databases, lost under load and recovered from backups and ar
       expect(await restoreReservations()).toMatchObject({ status: 1, restored: 0, outcomes: 0 })
       // An operator takes note of them.
       const accepting = ['reservation', 'accept', '--all', '--reason', 'the grant was lost']
-      const { status, lines } = await runOperatorCli(system, accepting)
+      const { status, items } = await runOperatorCli(system, accepting)
       expect(status).toBe(0)
-      expect([...(lines[0]?.accepted as string[])].sort()).toEqual(ofLate.map(({ id }) => id))
+      expect([...(items[0]?.accepted as string[])].sort()).toEqual(ofLate.map(({ id }) => id))
       expect(await audit()).toEqual([])
       expect(await restoreReservations()).toEqual({ status: 0, restored: 0, outcomes: 0, refused: [] })
     },

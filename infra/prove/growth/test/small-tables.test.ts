@@ -18,6 +18,7 @@ const UNFINISHED: Readonly<Record<string, readonly string[]>> = {
     'begin-sending-payments',
     'claim-outgoing-payments',
     'claim-payments-to-send',
+    'doubt-sendings',
     'measure-payments'
   ],
   grant_reservation_undelivered_idx: ['claim-reservation-outcomes'],

@@ -5,7 +5,7 @@ import type { BaseImages } from './stand-ins.js'
 import { ROOT, run, type Storage } from './storage.js'
 
 /** The names of the images. */
-export const PROGRAMS = ['auth-server', 'resource-server', 'operator'] as const
+export const PROGRAMS = ['auth-server', 'resource-server', 'web', 'operator', 'development-issuer'] as const
 export type Program = (typeof PROGRAMS)[number]
 
 const DOCKERFILE = join(ROOT, 'infra', 'deploy', 'docker', 'Dockerfile')

@@ -86,11 +86,15 @@ export class Container {
     return this.#output
   }
 
-  /** Resolves once it answers 200. */
-  async whenReady(url: string): Promise<void> {
+  /**
+   * Resolves once it answers 200.
+   *
+   * @param outsideContract why no contract describes the answer
+   */
+  async whenReady(url: string, outsideContract?: { readonly reason: string }): Promise<void> {
     const deadline = Date.now() + READY_TIMEOUT_MS
     for (;;) {
-      const answer = await send('GET', url).catch(() => undefined) // It does not listen yet.
+      const answer = await send('GET', url, {}, undefined, outsideContract).catch(() => undefined) // It does not listen yet.
       if (answer?.status === 200) return
       if (this.#child.exitCode !== null || Date.now() > deadline) {
         throw new Error(`${url} answers ${answer === undefined ? 'nothing' : answer.text}:\n${this.#output}`)

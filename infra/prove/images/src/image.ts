@@ -63,3 +63,22 @@ export async function filesOf(folder: string, below = '/'): Promise<ImageFile[]>
   )
   return files.flat()
 }
+
+/** Program that lists what its user may write to, devices and the kernel's own aside. */
+export const LIST_WRITABLE = `
+  const { accessSync, constants, readdirSync } = require('node:fs')
+  const found = []
+  const look = (path) => {
+    try { accessSync(path, constants.W_OK); found.push(path) } catch {}
+    let entries = []
+    try { entries = readdirSync(path, { withFileTypes: true }) } catch {}
+    for (const entry of entries) {
+      const below = path === '/' ? '/' + entry.name : path + '/' + entry.name
+      if (['/proc', '/sys', '/dev'].includes(below)) continue
+      if (entry.isDirectory()) look(below)
+      else if (!entry.isSymbolicLink()) { try { accessSync(below, constants.W_OK); found.push(below) } catch {} }
+    }
+  }
+  look('/')
+  console.log(JSON.stringify(found))
+`

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
@@ -29,7 +29,9 @@ import {
   touchSource
 } from '../src/build.js'
 import { Container, runContainer } from '../src/container.js'
-import { filesOf, type ImageFile, inspectImage, lookInto } from '../src/image.js'
+import { filesOf, type ImageFile, inspectImage, LIST_WRITABLE, lookInto } from '../src/image.js'
+import { type PagesPlan, planPages, signIn } from '../src/pages.js'
+import { readable } from '../src/readable.js'
 import { makeStandIns } from '../src/stand-ins.js'
 import { ROOT, Storage } from '../src/storage.js'
 
@@ -223,25 +225,6 @@ describe.each(PROGRAMS)('the image of the %s', (program) => {
   })
 })
 
-/** Lists what its user may write to, devices and the kernel's own aside. */
-const LIST_WRITABLE = `
-  const { accessSync, constants, readdirSync } = require('node:fs')
-  const found = []
-  const look = (path) => {
-    try { accessSync(path, constants.W_OK); found.push(path) } catch {}
-    let entries = []
-    try { entries = readdirSync(path, { withFileTypes: true }) } catch {}
-    for (const entry of entries) {
-      const below = path === '/' ? '/' + entry.name : path + '/' + entry.name
-      if (['/proc', '/sys', '/dev'].includes(below)) continue
-      if (entry.isDirectory()) look(below)
-      else if (!entry.isSymbolicLink()) { try { accessSync(below, constants.W_OK); found.push(below) } catch {} }
-    }
-  }
-  look('/')
-  console.log(JSON.stringify(found))
-`
-
 describe('a builder', () => {
   it('gets no secrets, and keeps none', async () => {
     const { image } = await buildImage(storage, inputs, 'operator', { target: 'build' })
@@ -286,6 +269,8 @@ describe('the images together, without rights', () => {
   let plan: SystemPlan
   let folders: string[]
   let operator: Readonly<Record<string, string>>
+  let pages: PagesPlan
+  let pagesSettings: Readonly<Record<string, string>>
   const running: Container[] = []
 
   /** Runs the image of a service with its settings. */
@@ -306,7 +291,12 @@ describe('the images together, without rights', () => {
     if (redis === undefined) throw new Error('redis-server is not installed')
     tls = await createSystemTls()
     const shared = { REDIS_URL: redis, REPLICA_COUNT: '2' }
-    plan = await planSystem({ tls, auth: { ...shared, CONTINUATION_WAIT_SECONDS: '0' }, resource: shared })
+    pages = await planPages()
+    plan = await planSystem({
+      tls,
+      auth: { ...shared, ...pages.auth, CONTINUATION_WAIT_SECONDS: '0' },
+      resource: { ...shared, ...pages.resource }
+    })
     for (const database of [plan.authDatabase, plan.resourceDatabase]) {
       await database.query('drop schema public cascade')
       await database.query('create schema public')
@@ -321,10 +311,13 @@ describe('the images together, without rights', () => {
       OPERATOR_TLS_KEY_FILE: files.key,
       OPERATOR_TLS_CA_FILE: files.authority
     }
+    const filesOfPages = await tls.files({ uris: [CLIENT_NAMES.pages] })
+    pagesSettings = { ...pages.settings(plan, filesOfPages), ...shared }
     folders = await readable([
       ...Object.values(tls.auth),
       ...Object.values(tls.resource),
-      ...Object.values(files)
+      ...Object.values(files),
+      ...Object.values(filesOfPages)
     ])
   }, TIME_LIMIT_MS)
 
@@ -348,7 +341,7 @@ describe('the images together, without rights', () => {
   )
 
   it(
-    'serve, are operated, and stop in time',
+    'serve clients and people, are operated, and stop in time',
     async () => {
       const authServer = start(serviceOf('auth-server'))
       const resourceServer = start(serviceOf('resource-server'))
@@ -356,6 +349,14 @@ describe('the images together, without rights', () => {
       await resourceServer.whenReady(plan.resourceServers[0]!.readyUrl)
       await expectNoRights(authServer)
       await expectNoRights(resourceServer)
+      const issuer = start({ image: imageOf('development-issuer'), environment: pages.issuerEnvironment })
+      const web = start({ image: imageOf('web'), environment: pagesSettings, folders })
+      await issuer.whenReady(`${pages.issuer}/.well-known/openid-configuration`, {
+        reason: 'the contract of an issuer is that of OpenID Connect'
+      })
+      await web.whenReady(`${pages.holders}/readyz`)
+      await expectNoRights(web)
+      await expectNoRights(issuer)
 
       const system = await connectInRealTime(plan)
       const watch = start({
@@ -381,6 +382,11 @@ describe('the images together, without rights', () => {
           return watch.output.includes('incoming_payment.created')
         })
 
+        const allowed = await signIn(pages, 'alice', `${pages.holders}/`)
+        expect(allowed).toMatchObject({ status: 200, text: expect.stringContaining('Payments you allow') })
+        const accounts = await signIn(pages, 'operator', `${pages.console}/accounts`)
+        expect(accounts).toMatchObject({ status: 200, text: expect.stringContaining('carol') })
+
         const status = await operate('status')
         expect(status).toEqual({ code: 0, output: expect.stringContaining('lost payments') })
         const audit = await operate('audit')
@@ -389,11 +395,12 @@ describe('the images together, without rights', () => {
         system.close()
       }
       expect(await watch.terminate()).toMatchObject({ code: 0 })
-      for (const [name, container] of Object.entries({ resourceServer, authServer })) {
+      for (const [name, container] of Object.entries({ web, issuer, resourceServer, authServer })) {
         const { code, output, milliseconds } = await container.terminate()
         console.log(`${name} stopped in ${milliseconds.toFixed()} ms`)
         expect({ code, output }).toMatchObject({ code: 0 })
         expect(milliseconds).toBeLessThan(STOP_MS_MAX)
+        if (container === issuer) continue
         for (const line of output.trim().split('\n')) expect(() => JSON.parse(line) as unknown).not.toThrow()
       }
     },
@@ -407,6 +414,8 @@ describe('the images together, without rights', () => {
       expect({ code, output }).toEqual({ code: 2, output: expect.stringContaining('error: ') })
       const lacking = await runContainer(storage, { image: imageOf('auth-server') })
       expect(lacking).toEqual({ code: 1, output: expect.stringContaining('DATABASE_URL: is not set') })
+      const lackingPages = await runContainer(storage, { image: imageOf('web') })
+      expect(lackingPages).toEqual({ code: 1, output: expect.stringContaining('ISSUER: is not set') })
     },
     TIME_LIMIT_MS
   )
@@ -423,18 +432,4 @@ async function expectNoRights(container: Container): Promise<void> {
   // A filter of system calls.
   expect(status.get('Seccomp')).toBe('2')
   expect(await container.rootMount()).toContain('ro')
-}
-
-/** The folders of files that nobody may read, too, whose certificates are of this trial alone. */
-async function readable(files: readonly string[]): Promise<string[]> {
-  const folders = new Set(files.filter((file) => file.startsWith('/')).map((file) => dirname(dirname(file))))
-  for (const folder of folders) await openUp(folder)
-  return [...folders]
-}
-
-async function openUp(folder: string): Promise<void> {
-  for (const { path, mode, isFolder, isLink } of await filesOf(folder)) {
-    if (!isLink) await chmod(join(folder, path), mode | (isFolder ? 0o555 : 0o444))
-  }
-  await chmod(folder, 0o755)
 }

@@ -1,9 +1,6 @@
-import { randomBytes } from 'node:crypto'
 import {
   amount,
   consentedToken,
-  createDestination,
-  createPeer,
   createReceiver,
   eventually,
   outgoingAccess,
@@ -12,16 +9,8 @@ import {
   requestToken
 } from '@open-payments-server/acceptance'
 import { callUnary } from '@open-payments-server/grpc-transport'
-import {
-  createSenderClock,
-  NO_PROGRESS,
-  type PacketJournal,
-  type PacketPath,
-  pay
-} from '@open-payments-server/interledger'
-import { systemClock, systemRandom } from '@open-payments-server/runtime'
 import Table from 'cli-table3'
-import { Pool } from 'undici'
+import { measurePackets } from './packets.js'
 import { type CpuByProcess, readCpu } from './process-usage.js'
 import { STYLE } from './report/table.js'
 import { type Stack, startStack } from './stack.js'
@@ -31,9 +20,6 @@ import { summariseLatencies } from './statistics.js'
 const AT_A_TIME = [1, 8, 32] as const
 /** Number of incoming payments that are paid: several payments go to each. */
 const RECEIVERS = 50
-/** Payments whose packets are sent at a time, each with up to twenty packets under way. */
-const PACKET_SENDERS = 8
-const PACKETS_PER_SENDER = 1_000
 const ENDED_WITHIN_MS = 120_000
 
 /** Two installations on this machine that are each other's peers. */
@@ -50,21 +36,36 @@ interface Pair {
  * @returns whether every payment was completed, both agree on what is owed, and both audits found nothing
  */
 export async function runAcross(payments: number): Promise<boolean> {
-  const options = { rows: 0, replicas: 1, rateLimits: true, inspected: false }
-  const sending = await startStack(options)
+  return (
+    (await withStack(1, (sending) => withStack(1, (receiving) => pay({ sending, receiving }, payments)))) &&
+    receivePackets()
+  )
+}
+
+async function pay(pair: Pair, payments: number): Promise<boolean> {
+  await peerSystems(pair.sending.system, pair.receiving.system)
+  await measurePayments(pair, payments)
+  return await isConsistent(pair)
+}
+
+/** Alone on the machine: a second process of the resource server takes time that the payments would need. */
+function receivePackets(): Promise<boolean> {
+  return withStack(2, async (receiving) => {
+    await measurePackets(receiving)
+    const wrong = await receiving.system.audit()
+    return report(wrong)
+  })
+}
+
+async function withStack(replicas: number, use: (stack: Stack) => Promise<boolean>): Promise<boolean> {
+  const stack = await startStack({ rows: 0, rateLimits: true, inspected: false, replicas })
   try {
-    const receiving = await startStack(options)
-    try {
-      const pair = { sending, receiving }
-      await peerSystems(sending.system, receiving.system)
-      await measurePayments(pair, payments)
-      await measurePackets(pair)
-      return await isConsistent(pair)
-    } finally {
-      await receiving.stop()
-    }
+    return await use(stack)
+  } catch (error) {
+    for (const { output } of stack.services) console.log(output)
+    throw error
   } finally {
-    await sending.stop()
+    await stack.stop()
   }
 }
 
@@ -176,79 +177,6 @@ async function createPayer({ sending: { system }, receiving }: Pair): Promise<Pa
   }
 }
 
-/** Sends packets of one unit to receivers of the receiving installation, as a peer of its own. */
-async function measurePackets({ receiving }: Pair): Promise<void> {
-  const { system } = receiving
-  const token = randomBytes(24).toString('hex')
-  await createPeer(system, {
-    name: 'generator',
-    ilpAddress: 'test.generator',
-    endpoint: 'http://127.0.0.1:1/',
-    outgoingToken: token,
-    incomingToken: token
-  })
-  const { origin } = new URL(system.peering.ilpEndpoint)
-  const pool = new Pool(origin, { connections: PACKET_SENDERS * 20 })
-  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/octet-stream' }
-  const path: PacketPath = {
-    async send(prepare, signal) {
-      const answer = await pool.request({ method: 'POST', path: '/', headers, body: prepare, signal })
-      return Buffer.from(await answer.body.arrayBuffer())
-    }
-  }
-  const destinations: Destination[] = []
-  for (let sender = 0; sender < PACKET_SENDERS; sender += 1) {
-    destinations.push(await createDestination(system))
-  }
-  const sendAll = async (packets: number): Promise<number> => {
-    const startedMs = performance.now()
-    await Promise.all(destinations.map((destination) => sendPackets({ destination, path, packets })))
-    return (PACKET_SENDERS * packets) / ((performance.now() - startedMs) / 1_000)
-  }
-  await sendAll(50)
-  const before = await readCpu(receiving.groups)
-  const perSecond = await sendAll(PACKETS_PER_SENDER)
-  const after = await readCpu(receiving.groups)
-  const each = (group: string): string =>
-    (((after[group] ?? 0) - (before[group] ?? 0)) / (PACKET_SENDERS * PACKETS_PER_SENDER)).toFixed(2)
-  console.log(
-    `  ${perSecond.toFixed(0)} packets credited a second; CPU of each: resource server ${each('resource')} ms, PostgreSQL ${each('postgres')} ms`
-  )
-  await pool.close()
-}
-
-type Destination = Parameters<typeof pay>[0]['destination']
-
-async function sendPackets({
-  destination,
-  path,
-  packets
-}: {
-  readonly destination: Destination
-  readonly path: PacketPath
-  readonly packets: number
-}): Promise<void> {
-  const value = BigInt(packets)
-  const journal: PacketJournal = { write: () => Promise.resolve() }
-  const { end } = await pay(
-    {
-      destination,
-      terms: { sendMaxValue: value, deliverValue: value },
-      path: { rate: undefined, packetLimitValue: 1n },
-      progress: NO_PROGRESS,
-      packetLifetimeMs: 20_000,
-      signal: new AbortController().signal
-    },
-    {
-      path,
-      journal,
-      random: systemRandom,
-      clock: createSenderClock(systemClock)
-    }
-  )
-  if (end.outcome !== 'complete') throw new Error(`packets were not taken: ${JSON.stringify(end)}`)
-}
-
 /** Whether both installations agree on what one owes the other, and both audits found nothing. */
 async function isConsistent({ sending, receiving }: Pair): Promise<boolean> {
   const peerOf = async ({ system }: Stack) =>
@@ -256,6 +184,11 @@ async function isConsistent({ sending, receiving }: Pair): Promise<boolean> {
   const [owed, due] = [(await peerOf(sending))?.payableValue, (await peerOf(receiving))?.receivableValue]
   const wrong = [...(await sending.system.audit()), ...(await receiving.system.audit())]
   if (owed !== due) wrong.push(`the sender owes ${String(owed)}, and the receiver is owed ${String(due)}`)
+  return report(wrong)
+}
+
+/** Prints sentences of what is wrong. @returns whether nothing is */
+function report(wrong: readonly string[]): boolean {
   for (const sentence of wrong) console.log(`  ${sentence}`)
   return wrong.length === 0
 }

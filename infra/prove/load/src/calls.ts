@@ -34,7 +34,7 @@ const repeat = (count: number, outline: (index: number) => RequestOutline): Prom
   Promise.resolve(Array.from({ length: count }, (_, index) => outline(index)))
 
 /** One of some things, in turn. */
-function inTurn<Item>(items: readonly Item[], index: number): Item {
+export function inTurn<Item>(items: readonly Item[], index: number): Item {
   const item = items[index % items.length]
   if (item === undefined) throw new Error('there is nothing to take in turn')
   return item

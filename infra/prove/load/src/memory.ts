@@ -1,9 +1,9 @@
 import Table from 'cli-table3'
+import { Inspector } from '@open-payments-server/acceptance'
 import { CALLS } from './calls.js'
 import { layGroundwork } from './groundwork.js'
 import { Measuring } from './measure.js'
 import { readMemory } from './process-usage.js'
-import { Inspector } from './profile/inspector.js'
 import { STYLE } from './report/table.js'
 import { startStack } from './stack.js'
 

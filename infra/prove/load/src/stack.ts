@@ -53,8 +53,8 @@ export interface StatementTime {
   readonly milliseconds: number
 }
 
-/** The target of requests: a service over HTTP, or the auth server's introspection over gRPC. */
-export type CallTarget = 'auth' | 'resource' | 'introspection'
+/** The target of requests: a service over HTTP, where the resource server takes packets, or the auth server's introspection over gRPC. */
+export type CallTarget = 'auth' | 'resource' | 'packets' | 'introspection'
 
 /** A service that runs for the bench. */
 interface StackServiceOptions extends ServiceProcessOptions {
@@ -160,6 +160,8 @@ async function assemble(options: StackOptions, undo: Undo): Promise<Omit<Stack, 
     targetsOf(target) {
       if (target === 'introspection')
         return plan.authServers.map(({ grpcPort }) => `127.0.0.1:${String(grpcPort)}`)
+      if (target === 'packets')
+        return plan.resourceServers.map(({ peerPort }) => `http://127.0.0.1:${String(peerPort)}`)
       const instances = target === 'auth' ? plan.authServers : plan.resourceServers
       return instances.map(({ httpPort }) => `http://localhost:${String(httpPort)}`)
     },

@@ -1,10 +1,10 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
+import { Inspector } from '@open-payments-server/acceptance'
 import { signRequest } from '@open-payments-server/http-signatures/sign'
 import Table from 'cli-table3'
 import { type Groundwork, layGroundwork } from './groundwork.js'
 import { readMemory } from './process-usage.js'
-import { Inspector } from './profile/inspector.js'
 import { STYLE } from './report/table.js'
 import { type Stack, startStack } from './stack.js'
 

@@ -6,14 +6,18 @@ import {
 } from '@open-payments-server/acceptance'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals'
 import { callUnary } from '@open-payments-server/grpc-transport'
+import { auth } from '@open-payments-server/proto'
 import { startBrowser, type TestBrowser, withBrowser } from '@open-payments-server/testing/browser'
 import type { BrowserContext, Page } from 'playwright-core'
+import { findViolations } from './support/accessibility.js'
+import type { Fault } from './support/breakable.js'
 import { leave, signIn } from './support/people.js'
 import { type Setting, startSetting } from './support/setting.js'
 
 /** INTERACTION_LIFETIME_SECONDS unless set. */
 const LIFETIME_SECONDS = 600
 const ALLOW = 'Allow 25.00 USD'
+const READ = { idempotent: true }
 
 withBrowser('consent that is attacked', () => {
   let setting: Setting
@@ -24,7 +28,8 @@ withBrowser('consent that is attacked', () => {
   let theirs: BrowserContext
 
   beforeAll(async () => {
-    setting = await startSetting()
+    // Otherwise the session here ends with that at the issuer.
+    setting = await startSetting({}, { tellsOfSignOut: false })
     ;({ system } = setting)
     const holder = { issuer: setting.issuer, sub: 'alice' }
     const request = { accountName: 'alice', holder }
@@ -41,6 +46,7 @@ withBrowser('consent that is attacked', () => {
   })
   afterEach(async () => {
     setting.authApi.breaks = () => undefined
+    setting.issuerFront.breaks = () => undefined
     await mine.close()
     await theirs.close()
   })
@@ -63,6 +69,9 @@ withBrowser('consent that is attacked', () => {
   }
   const press = async (page: Page, name: string): Promise<void> => {
     await leave(page, () => page.getByRole('button', { name }).click())
+  }
+  const follow = async (page: Page, name: string): Promise<void> => {
+    await leave(page, () => page.getByRole('link', { name, exact: true }).click())
   }
   const title = (page: Page): Promise<string | null> => page.textContent('h1')
   const fieldsOf = async (page: Page): Promise<Record<string, string>> => {
@@ -262,11 +271,123 @@ withBrowser('consent that is attacked', () => {
     }
   )
 
-  it('is not said to be given when the auth server does not say so', async () => {
-    const page = await openAs(mine, 'alice', (await ask()).redirect)
-    setting.authApi.breaks = (path) => (path.endsWith('/accept') ? 202 : undefined)
+  it.each([ALLOW, 'Decline'])(
+    'is not said to be undone when the auth server cannot be asked as somebody chooses: %s',
+    async (button) => {
+      const grant = await ask()
+      const page = await openAs(mine, 'alice', grant.redirect)
+      const asked = page.url()
+      setting.authApi.breaks = () => 'cut'
+      await press(page, button)
+      expect(await title(page)).toBe('Please try again')
+      const said = await page.textContent('main')
+      expect(said).toContain('It is not known whether what you chose was done.')
+      expect(said).not.toContain('Nothing was')
+      expect(await findViolations(page)).toEqual([])
+      setting.authApi.breaks = () => undefined
+      await page.goto(asked)
+      await press(page, ALLOW)
+      expect((await continueGrant(grant, referenceOf(page))).status).toBe(200)
+    }
+  )
+
+  it.each([
+    ['accept', ALLOW, 202, 'You allowed this'],
+    ['reject', 'Decline', 500, 'You declined this']
+  ])(
+    'is said to be what was recorded, also when no answer says so: %s',
+    async (call, button, status, said) => {
+      const { redirect } = await ask()
+      const page = await openAs(mine, 'alice', redirect)
+      const asked = page.url()
+      setting.authApi.breaks = (path) => (path.endsWith(`/${call}`) ? status : undefined)
+      await press(page, button)
+      expect(await page.textContent('[role=status]')).toContain('So far it has not arrived')
+      expect(await page.textContent('main')).not.toContain('Nothing was')
+      expect(await findViolations(page)).toEqual([])
+      setting.authApi.breaks = () => undefined
+      if (call === 'accept') await press(page, ALLOW)
+      else {
+        // It arrives after all.
+        const [interactId, nonce] = new URL(redirect).pathname.split('/').slice(-2)
+        const arrived = await fetch(
+          `${setting.authApi.url}/grant/${String(interactId)}/${String(nonce)}/reject`,
+          {
+            method: 'POST',
+            headers: { 'x-idp-secret': system.identityProviderSecret, 'content-type': 'application/json' },
+            body: '{}'
+          }
+        )
+        expect(arrived.status).toBe(202)
+      }
+      await page.goto(asked)
+      expect(await title(page)).toBe(said)
+    }
+  )
+
+  it.each<[string, path: '/token' | '/jwks', Fault, string]>([
+    ['ends the connection', '/token', 'cut', 'Please try again'],
+    ['says nothing', '/token', 'silent', 'Please try again'],
+    ['answers an error', '/token', 500, 'This did not work'],
+    ['has new keys that cannot be read', '/jwks', 'cut', 'Please try again'],
+    ['says nothing of its new keys', '/jwks', 'silent', 'Please try again'],
+    ['answers an error in place of its new keys', '/jwks', 500, 'Please try again']
+  ])(
+    'is not given while the issuer %s between allowing and coming back, and can be given afterwards',
+    async (_what, path, fault, said) => {
+      const grant = await ask()
+      const page = await openAs(mine, 'alice', grant.redirect)
+      if (path === '/jwks') await setting.rotateIssuerKeys()
+      let isAsked = false
+      setting.issuerFront.breaks = (asked) => {
+        if (!asked.startsWith(path)) return undefined
+        isAsked = true
+        return fault
+      }
+      await press(page, ALLOW)
+      // Keys are asked for once a minute at most, and anew after one was not known.
+      if (!isAsked) {
+        expect(await title(page)).toBe('This did not work')
+        await follow(page, 'Look again')
+        await press(page, ALLOW)
+      }
+      expect([isAsked, await title(page)]).toEqual([true, said])
+      const grantId = grant.continueUri.split('/').at(-1) ?? ''
+      const { grant: now } = await callUnary(system.grantOperator, 'getGrant', { grantId }, READ)
+      expect(now?.state).toBe(auth.GrantState.GRANT_STATE_PENDING)
+      setting.issuerFront.breaks = () => undefined
+      // A request for the keys that is still waited for is not made anew, nor one 10 s after the one before.
+      for (let attempts = 0; attempts < 3 && page.url().startsWith(setting.pages); attempts += 1) {
+        await system.passSeconds(10)
+        await follow(page, 'Look again')
+        await press(page, ALLOW)
+      }
+      expect((await continueGrant(grant, referenceOf(page))).status).toBe(200)
+    }
+  )
+
+  it('is given by way of an issuer that is slow but answers', async () => {
+    const grant = await ask()
+    const page = await openAs(mine, 'alice', grant.redirect)
+    setting.issuerFront.breaks = () => ({ afterMs: 1_000 })
     await press(page, ALLOW)
-    expect(await title(page)).toBe('Please try again')
+    expect((await continueGrant(grant, referenceOf(page))).status).toBe(200)
+  })
+
+  it('is not given when the issuer sends the browser back with an error', async () => {
+    const grant = await ask()
+    const page = await openAs(mine, 'alice', grant.redirect)
+    setting.issuerFront.breaks = (path) => {
+      const state = new URL(path, setting.issuer).searchParams.get('state') ?? ''
+      const query = new URLSearchParams({ error: 'temporarily_unavailable', state, iss: setting.issuer })
+      return { location: `${setting.pages}/signed-in?${query.toString()}` }
+    }
+    await press(page, ALLOW)
+    expect(await title(page)).toBe('This did not work')
+    setting.issuerFront.breaks = () => undefined
+    await follow(page, 'Look again')
+    await press(page, ALLOW)
+    expect((await continueGrant(grant, referenceOf(page))).status).toBe(200)
   })
 
   it('ends at its expiry, even on an open page', async () => {

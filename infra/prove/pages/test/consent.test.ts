@@ -9,11 +9,11 @@ import { callUnary } from '@open-payments-server/grpc-transport'
 import { startBrowser, type TestBrowser, withBrowser } from '@open-payments-server/testing/browser'
 import type { BrowserContext, Page } from 'playwright-core'
 import { findViolations } from './support/accessibility.js'
-import { signIn } from './support/people.js'
+import { leave, signIn } from './support/people.js'
 import { type Setting, startSetting } from './support/setting.js'
 
 const usd = (value: string) => ({ value, assetCode: 'USD', assetScale: 2 })
-const MONTHLY = { debitAmount: usd('2500'), interval: 'R12/2026-01-01T00:00:00Z/P1M' }
+const MONTHLY = { debitAmount: usd('2500'), interval: 'R120/2026-01-01T00:00:00Z/P1M' }
 
 withBrowser('consent', () => {
   let setting: Setting
@@ -35,10 +35,13 @@ withBrowser('consent', () => {
     const holder = { issuer: setting.issuer, sub }
     return callUnary(system.operator, 'setAccountHolder', { accountName, holder }, { idempotent: true })
   }
-  const ask = (access: object[] = [outgoingAccess(system, MONTHLY)]): Promise<PendingGrant> =>
+  const ask = (
+    access: object[] = [outgoingAccess(system, MONTHLY)],
+    callback = setting.callback
+  ): Promise<PendingGrant> =>
     requestInteractiveGrant(system, system.shop, access, {
       method: 'redirect',
-      uri: `${setting.callback}/?order=17`,
+      uri: `${callback}/?order=17`,
       nonce: 'client-nonce'
     })
   const open = async (context: BrowserContext, url: string): Promise<Page> => {
@@ -47,8 +50,7 @@ withBrowser('consent', () => {
     return page
   }
   const press = async (page: Page, name: string): Promise<void> => {
-    await page.getByRole('button', { name }).click()
-    await page.waitForLoadState()
+    await leave(page, () => page.getByRole('button', { name }).click())
   }
   const title = (page: Page): Promise<string | null> => page.textContent('h1')
   /** What the form of a page has. */
@@ -94,7 +96,7 @@ withBrowser('consent', () => {
     })
   })
 
-  it('grants less where less was shown', async () => {
+  it('grants less where less was shown, and tells the issuer what is granted', async () => {
     const grant = await ask()
     const page = await open(browser.context, grant.redirect)
     await page.click('summary')
@@ -102,7 +104,18 @@ withBrowser('consent', () => {
     await page.fill('input[name=times-0]', '3')
     await press(page, 'Show what that means')
     expect(await title(page)).toMatch(/20\.00\sUSD a month$/)
+    const asked = page.waitForRequest((request) => request.url().startsWith(`${setting.issuer}/auth?`))
     await press(page, 'Allow 20.00 USD a month')
+    const details = new URL((await asked).url()).searchParams.get('authorization_details')
+    expect(JSON.parse(details ?? '')).toEqual([
+      {
+        type: 'payment_initiation',
+        actions: ['create', 'read', 'list'],
+        identifier: system.walletAddresses.alice,
+        limits: { debitAmount: usd('2000'), interval: 'R3/2026-01-01T00:00:00Z/P1M' },
+        instructedAmount: { currency: 'USD', amount: '20.00' }
+      }
+    ])
     const token = await continueGrant(grant, page)
     expect(token.at('access_token.access.0.limits')).toMatchObject({
       debitAmount: usd('2000'),
@@ -117,9 +130,9 @@ withBrowser('consent', () => {
     await signIn(page, 'alice')
     expect(await title(page)).toMatch(/erlauben, bis zu 25,00\sUSD im Monat abzubuchen$/)
     expect(await page.getAttribute('html', 'lang')).toBe('de')
-    await page.getByRole('link', { name: 'English' }).click()
+    await leave(page, () => page.getByRole('link', { name: 'English' }).click())
     expect(await title(page)).toMatch(/^Let .* take up to 25\.00\sUSD a month$/)
-    await page.getByRole('link', { name: 'Deutsch' }).click()
+    await leave(page, () => page.getByRole('link', { name: 'Deutsch' }).click())
     await press(page, '25,00 USD im Monat erlauben')
     expect(await title(page)).toBe('back at the shop')
     expect((await continueGrant(grant, page)).status).toBe(200)
@@ -128,12 +141,14 @@ withBrowser('consent', () => {
 
   it('is proved by a fresh sign-in from an amount on', async () => {
     const context = await browser.newContext()
-    const grant = await ask([outgoingAccess(system, { debitAmount: usd('100000') })])
+    // The issuer has a form of its own then, which leads to whichever site asks.
+    const elsewhere = setting.callback.replace('localhost', 'shop.localhost')
+    const grant = await ask([outgoingAccess(system, { debitAmount: usd('500000') })], elsewhere)
     const page = await open(context, grant.redirect)
     await signIn(page, 'alice')
     // The session at the issuer has to get older than half of what the auth server takes.
     await page.waitForTimeout(6_000)
-    await press(page, 'Allow 1,000.00 USD')
+    await press(page, 'Allow 5,000.00 USD')
     expect(page.url()).toContain(setting.issuer)
     await signIn(page, 'alice')
     expect(await title(page)).toBe('back at the shop')

@@ -2,7 +2,6 @@ import { setTimeout as delay } from 'node:timers/promises'
 import {
   allSettled,
   consentedToken,
-  createPeer,
   createReceiver,
   eventually,
   outgoingAccess,
@@ -10,7 +9,7 @@ import {
 } from '@open-payments-server/acceptance'
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { callUnary } from '@open-payments-server/grpc-transport'
-import { events, wallet } from '@open-payments-server/proto'
+import { wallet } from '@open-payments-server/proto'
 import type { BrowserContext, Page } from 'playwright-core'
 import { findViolations } from './support/accessibility.js'
 import {
@@ -21,23 +20,23 @@ import {
   type TestBrowser,
   withBrowser
 } from './support/console-setting.js'
-
-const PHONE = { width: 390, height: 844 }
-/** Where screenshots of every page are put, to be looked at; none unless set. */
-const { SCREENSHOTS } = process.env
+import { createPeerWithin } from './support/lossy-peer.js'
+import { leave } from './support/people.js'
 
 withBrowser('the console', () => {
   let setting: ConsoleSetting
+  /** Origin of a console that waits for no answer for long. */
+  let hasty: string
   let browser: TestBrowser
   let paymentId: string
   let paymentUrl: string
   let receiverId: string
   let grantId: string
-  let endpointId: string
   const people = new Map<string, BrowserContext>()
 
   beforeAll(async () => {
     setting = await startConsole()
+    hasty = await setting.startReplica({ RESOURCE_GRPC_DEADLINE_MS: '3000' })
     const { system } = setting
     const { shop } = system
     const receiver = await createReceiver(system, shop)
@@ -50,18 +49,6 @@ withBrowser('the console', () => {
     const paid = await pay(system, shop, token, receiver.url, 4_321n)
     paymentUrl = paid.textAt('id')
     paymentId = paymentUrl.split('/').at(-1) ?? ''
-    await createPeer(system, {
-      ...{ name: 'east', ilpAddress: 'test.east', endpoint: 'http://127.0.0.1:9/' },
-      ...{ incomingToken: 'x'.repeat(32), outgoingToken: 'y'.repeat(32) },
-      ...{ receivableLimitValue: '100000', lowAlertValue: '1000' }
-    })
-    const made = await callUnary(
-      system.webhooks['resource-server'],
-      'createWebhookEndpoint',
-      events.CreateWebhookEndpointRequest.fromPartial({ url: 'http://127.0.0.1:9/' }),
-      { idempotent: false }
-    )
-    endpointId = made.endpoint?.id ?? ''
     await allSettled(system)
     browser = await startBrowser()
   })
@@ -89,8 +76,7 @@ withBrowser('the console', () => {
   }
   const title = (page: Page): Promise<string | null> => page.textContent('h1')
   const press = async (page: Page, name: string): Promise<void> => {
-    await page.getByRole('button', { name, exact: true }).click()
-    await page.waitForLoadState()
+    await leave(page, () => page.getByRole('button', { name, exact: true }).click())
   }
   const cookieOf = async (page: Page): Promise<string> =>
     (await page.context().cookies(setting.console)).map(({ name, value }) => `${name}=${value}`).join('; ')
@@ -112,55 +98,6 @@ withBrowser('the console', () => {
     expect(await page.textContent('footer')).toContain('victor <b>Example</b>')
   })
 
-  it.each<[string, () => string]>([
-    ['overview', () => '/'],
-    ['payments', () => '/payments'],
-    ['incoming', () => '/payments?kind=incoming'],
-    ['payment', () => `/payments/${paymentId}`],
-    ['receiver', () => `/payments/${receiverId}`],
-    ['approvals', () => '/approvals'],
-    ['accounts', () => '/accounts'],
-    ['account', () => '/accounts/alice'],
-    ['wallet-addresses', () => '/wallet-addresses'],
-    ['wallet-address', () => `/wallet-address?${queryOf({ url: setting.system.walletAddresses.alice })}`],
-    ['grants', () => '/grants'],
-    ['grant', () => `/grants/${grantId}`],
-    ['clients', () => '/clients'],
-    ['client', () => `/client?${queryOf({ name: setting.system.shop.walletAddress })}`],
-    ['peers', () => '/peers'],
-    ['peer', () => '/peers/east'],
-    ['endpoints', () => '/endpoints'],
-    ['endpoint', () => `/endpoints/resource-server/${endpointId}`],
-    ['audits', () => '/audits'],
-    ['freeze', () => '/act/freeze-account?subject=alice'],
-    ['settle', () => '/act/settle-peer?subject=east']
-  ])('has a page %s that everybody can use, on a phone and on a wide screen', async (name, path) => {
-    const page = await open('olivia', path())
-    expect(await page.locator('main section, main form').count()).toBeGreaterThan(0)
-    expect(await findViolations(page)).toEqual([])
-    await page.setViewportSize(PHONE)
-    const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - window.innerWidth')
-    expect(overflow).toBeLessThanOrEqual(0)
-    if (SCREENSHOTS !== undefined) await takeScreenshots(page, name)
-    await page.close()
-  })
-
-  const queryOf = (query: Record<string, string>): string => new URLSearchParams(query).toString()
-  const takeScreenshots = async (page: Page, name: string): Promise<void> => {
-    for (const [width, height, colorScheme] of [
-      [390, 844, 'light'],
-      [1280, 800, 'light'],
-      [1280, 800, 'dark']
-    ] as const) {
-      await page.setViewportSize({ width, height })
-      await page.emulateMedia({ colorScheme })
-      await page.screenshot({
-        path: `${String(SCREENSHOTS)}/${name}-${String(width)}-${colorScheme}.png`,
-        fullPage: true
-      })
-    }
-  }
-
   it('shows the whole life of a payment', async () => {
     const page = await open('victor', `/payments/${paymentId}`)
     const text = (await page.textContent('main'))?.replaceAll('\u00a0', ' ') ?? ''
@@ -175,8 +112,7 @@ withBrowser('the console', () => {
       'acknowledged'
     ])
       expect(text).toContain(part)
-    await page.getByRole('link', { name: grantId }).click()
-    await page.waitForLoadState()
+    await leave(page, () => page.getByRole('link', { name: grantId }).click())
     const grant = (await page.textContent('main'))?.replaceAll('\u00a0', ' ') ?? ''
     expect(grant).toContain('480.55 USD')
     expect(grant).toContain(paymentId)
@@ -188,6 +124,8 @@ withBrowser('the console', () => {
     ['an incoming payment', () => receiverId, () => `/payments/${receiverId}`],
     ['a grant', () => grantId, () => `/grants/${grantId}`],
     ['an account', () => 'alice', () => '/accounts/alice'],
+    ['a client from elsewhere', () => 'https://shop.example/app', () => '/client?name='],
+    ['a client by its key', () => `jwk:${'a'.repeat(43)}`, () => '/client?name='],
     ['a wallet address', () => setting.system.walletAddresses.bob, () => '/wallet-address?url='],
     ['an amount', () => '25.00 USD', () => '/payments?amount='],
     ['a day', () => new Date(setting.system.clock.now()).toISOString().slice(0, 10), () => '/payments?from=']
@@ -198,6 +136,7 @@ withBrowser('the console', () => {
     await page.waitForURL((url) => url.pathname !== '/' && url.pathname !== '/search')
     expect(page.url()).toContain(`${setting.console}${path()}`)
     expect(page.url()).not.toContain('nothing')
+    if (path().startsWith('/client')) expect(await title(page)).toBe(text())
     if (path().startsWith('/payments?amount=')) {
       expect(await page.locator('tbody tr').count()).toBe(1)
       expect((await page.textContent('tbody'))?.replaceAll('\u00a0', ' ')).toContain('25.00 USD')
@@ -217,10 +156,45 @@ withBrowser('the console', () => {
     expect(await page.textContent('main')).toContain('is no amount')
   })
 
+  it('lists endpoints, and packets of which nothing is known, page by page', async () => {
+    const { resourceDatabase, peers } = setting.system
+    await resourceDatabase.query(
+      `insert into webhook_endpoint (id, url, types, secret, reached_number, disabled_cause, disabled_at, created_at)
+       select gen_random_uuid(), 'https://hooks-' || n || '.example/', '{}', '', 0, 'operator', now(), now() + n * interval '1 second'
+         from generate_series(1, 51) n`
+    )
+    await createPeerWithin(
+      { peers },
+      { name: 'east', ilpAddress: 'test.east', endpoint: 'http://127.0.0.1:9/' }
+    )
+    await resourceDatabase.query(
+      `insert into sent_packet (id, payment_id, sequence, peer_id, condition, send_value, deliver_min_value, sent_at, expires_at)
+       select gen_random_uuid(), $1, n, (select id from peer where name = 'east'), sha256(n::text::bytea), n, 1,
+              now() + (n - 9000) * interval '1 second', now() - interval '1 hour'
+         from generate_series(1, 51) n`,
+      [paymentId]
+    )
+    for (const [path, first, last] of [
+      ['/endpoints', 'https://hooks-1.example/', 'https://hooks-51.example/'],
+      ['/peers/east', '0.01\u00a0USD', '0.51\u00a0USD']
+    ] as const) {
+      const page = await open('victor', path)
+      const cells = () => page.locator('tbody td').allTextContents()
+      expect(await cells()).toContain(first)
+      expect(await cells()).not.toContain(last)
+      await page.locator('a[rel=next]').first().click()
+      await page.waitForURL((url) => url.search !== '')
+      expect(await cells()).toContain(last)
+      expect(await cells()).not.toContain(first)
+      await page.close()
+    }
+    await resourceDatabase.query('delete from sent_packet')
+    await resourceDatabase.query('delete from webhook_endpoint')
+  })
+
   it('freezes an account once it is confirmed, and says so only then', async () => {
     const page = await open('olivia', '/accounts/carol')
-    await page.getByRole('link', { name: 'Freeze account' }).click()
-    await page.waitForLoadState()
+    await leave(page, () => page.getByRole('link', { name: 'Freeze account' }).click())
     expect(await page.textContent('main')).toContain('Nothing new is paid from it or to it.')
     expect((await accountNamed('carol'))?.freeze).toBeUndefined()
     await page.fill('input[name=reason]', 'stolen <phone>')
@@ -232,9 +206,8 @@ withBrowser('the console', () => {
       reason: 'stolen <phone>',
       frozenBy: expect.stringMatching(/^olivia at http/)
     })
-    await page.getByRole('link', { name: 'Back' }).click()
-    await page.getByRole('link', { name: 'Unfreeze account' }).click()
-    await page.waitForLoadState()
+    await leave(page, () => page.getByRole('link', { name: 'Back' }).click())
+    await leave(page, () => page.getByRole('link', { name: 'Unfreeze account' }).click())
     await press(page, 'Unfreeze account')
     expect((await accountNamed('carol'))?.freeze).toBeUndefined()
   })
@@ -246,13 +219,88 @@ withBrowser('the console', () => {
     const fields = await formOf(page)
     const cookie = await cookieOf(page)
     for (let times = 0; times < 2; times += 1) {
-      const answer = await post('/act/deposit', { ...fields, amount: '12.50' }, { cookie })
+      const answer = await post('/act/deposit', { ...fields, amount: '12.50', shown: '1250' }, { cookie })
       expect(answer.status).toBe(200)
     }
     const after = (await accountNamed('bob'))?.balanceValue ?? ''
     expect(BigInt(after) - BigInt(before)).toBe(1_250n)
-    const wrong = await post('/act/deposit', { ...fields, amount: '12.505' }, { cookie })
+    const wrong = await post('/act/deposit', { ...fields, amount: '12.505', shown: '1250' }, { cookie })
     expect(wrong.status).toBe(400)
+  })
+
+  it('moves no amount that may mean another, nor one that it has not shown as it was read', async () => {
+    const before = await setting.system.balance('bob')
+    const page = await open('olivia', '/act/deposit?subject=bob')
+    const fields = await formOf(page)
+    const cookie = await cookieOf(page)
+    const inGerman = { ...fields, language: 'de' }
+    for (const ambiguous of [
+      { ...fields, amount: '12,50', shown: '125000' },
+      { ...fields, amount: '1,250.00', shown: '125000' },
+      { ...inGerman, amount: '12.50', shown: '125000' },
+      { ...inGerman, amount: '1250.00', shown: '12500000' }
+    ])
+      expect([ambiguous, (await post('/act/deposit', ambiguous, { cookie })).status]).toEqual([
+        ambiguous,
+        400
+      ])
+    await page.fill('input[name=amount]', '1250')
+    // The form stays in the language in which it was filled.
+    await (await open('olivia', '/language?set=de&to=%2F')).close()
+    await press(page, 'Deposit')
+    await (await open('olivia', '/language?set=en&to=%2F')).close()
+    expect(await page.textContent('.note')).toBe('Nothing was done yet. Is this what you mean?')
+    expect(await page.locator('dd').allTextContents()).toContain('1,250.00\u00a0USD')
+    expect(await findViolations(page)).toEqual([])
+    expect(await setting.system.balance('bob')).toBe(before)
+    const changed = await post('/act/deposit', { ...(await formOf(page)), amount: '12500' }, { cookie })
+    expect([changed.status, await changed.text()]).toEqual([200, expect.stringContaining('12,500.00')])
+    expect(await setting.system.balance('bob')).toBe(before)
+    await press(page, 'Deposit: 1,250.00\u00a0USD')
+    expect(await page.textContent('.note')).toBe('Done.')
+    expect(await setting.system.balance('bob')).toBe(before + 125_000n)
+  })
+
+  it('says that it does not know what became of an act without an answer, and repeats it without doing it twice', async () => {
+    const { system } = setting
+    const before = await system.balance('bob')
+    const page = await open('olivia', '/act/deposit?subject=bob')
+    await page.fill('input[name=amount]', '12.50')
+    await press(page, 'Deposit')
+    const cookie = await cookieOf(page)
+    let answered: () => void = () => undefined
+    const whenAnswered = new Promise<void>((resolve) => {
+      answered = resolve
+    })
+    await page.route('**/act/deposit', async (route) => {
+      const fields = Object.fromEntries(new URLSearchParams(route.request().postData() ?? ''))
+      const answer = await post('/act/deposit', fields, { cookie }, hasty)
+      answered()
+      const { status } = answer
+      await route.fulfill({ status, contentType: 'text/html', body: await answer.text() })
+    })
+    // No longer than needed: the service gives up what waits for long.
+    const { pressing } = await system.resourceDatabase.inTransaction(async (query) => {
+      await query("select from account where name = 'bob' for update")
+      const pressing = press(page, 'Deposit: 12.50\u00a0USD')
+      await whenAnswered
+      return { pressing }
+    })
+    await pressing
+    expect(await title(page)).toBe('It is not known whether this was done')
+    expect(await page.textContent('main')).not.toContain('Nothing was')
+    await page.unroute('**/act/deposit')
+    await eventually('it was done all the same', async () => (await system.balance('bob')) > before)
+    const repeated = await formOf(page)
+    await press(page, 'Repeat it')
+    expect(await page.textContent('.note')).toBe('Done.')
+    expect((await system.balance('bob')) - before).toBe(1_250n)
+    // What is not repeated may have been done, too.
+    const answer = await post('/act/deposit', { ...repeated, token: '' }, { cookie })
+    expect([answer.status, await answer.text()]).toEqual([
+      403,
+      expect.stringContaining('It was not repeated')
+    ])
   })
 
   it('ends a grant', async () => {
@@ -261,8 +309,7 @@ withBrowser('the console', () => {
     ])
     const id = grant.continueUri.split('/').at(-1) ?? ''
     const page = await open('olivia', `/grants/${id}`)
-    await page.getByRole('link', { name: 'End grant' }).click()
-    await page.waitForLoadState()
+    await leave(page, () => page.getByRole('link', { name: 'End grant' }).click())
     await press(page, 'End grant')
     expect(await page.textContent('dl')).toContain('ended')
     const receiver = await createReceiver(setting.system, setting.system.shop)
@@ -271,8 +318,7 @@ withBrowser('the console', () => {
 
   it('runs an audit, and lists what audits found', async () => {
     const page = await open('victor', '/audits')
-    await page.getByRole('link', { name: 'Run an audit' }).click()
-    await page.waitForLoadState()
+    await leave(page, () => page.getByRole('link', { name: 'Run an audit' }).click())
     await press(page, 'Run an audit')
     expect(await page.textContent('dl')).toContain('passed')
     // Its event is published a moment later.
@@ -301,11 +347,9 @@ withBrowser('the console', () => {
     const asOperator = await open('olivia', `/payments/${id}`)
     expect(await asOperator.getByRole('link', { name: 'Approve payment' }).count()).toBe(0)
     const page = await open('anna', '/approvals')
-    await page.getByRole('link', { name: id }).click()
-    await page.waitForLoadState()
+    await leave(page, () => page.getByRole('link', { name: id }).click())
     expect(await page.getByRole('link', { name: 'Refund payment' }).count()).toBe(0)
-    await page.getByRole('link', { name: 'Approve payment' }).click()
-    await page.waitForLoadState()
+    await leave(page, () => page.getByRole('link', { name: 'Approve payment' }).click())
     await press(page, 'Approve payment')
     expect(await page.textContent('.note')).toBe('Done.')
     await allSettled(system)
@@ -321,8 +365,13 @@ withBrowser('the console', () => {
     )
     return Object.fromEntries(await Promise.all(pairs)) as Record<string, string>
   }
-  const post = (path: string, fields: Record<string, string>, headers: Record<string, string>) =>
-    fetch(`${setting.console}${path}`, {
+  const post = (
+    path: string,
+    fields: Record<string, string>,
+    headers: Record<string, string>,
+    origin = setting.console
+  ) =>
+    fetch(`${origin}${path}`, {
       method: 'POST',
       body: new URLSearchParams(fields),
       headers,
@@ -394,8 +443,7 @@ withBrowser('the console', () => {
     expect(await title(page)).toBe('Nothing was done')
     expect((await accountNamed('alice'))?.freeze).toBeUndefined()
     setting.clock.set(nowMs)
-    await page.getByRole('link', { name: 'Sign in again' }).click()
-    await page.waitForLoadState()
+    await leave(page, () => page.getByRole('link', { name: 'Sign in again' }).click())
     expect(await title(page)).toBe('Freeze account')
     await press(page, 'Freeze account')
     expect(await page.textContent('.note')).toBe('Done.')

@@ -63,6 +63,35 @@ withBrowser('whoever attacks signing in', () => {
     expect(await startsSession(back, cookie)).toEqual([303, true])
   })
 
+  it('signs nobody out with what the issuer did not say', async () => {
+    const context = await browser.newContext()
+    const page = await context.newPage()
+    await page.goto(`${setting.pages}/`)
+    const finished = page.waitForRequest((request) => request.url().startsWith(`${setting.pages}/signed-in`))
+    await signIn(page, 'alice')
+    await finished
+    const cookie = (await context.cookies(setting.pages))
+      .map(({ name, value }) => `${name}=${value}`)
+      .join('; ')
+    const told = page.waitForRequest((request) => request.url().startsWith(`${setting.issuer}/session/end?`))
+    // Stopped on its way, so that nobody is signed out there.
+    await page.route(`${setting.issuer}/session/end?*`, (route) => route.abort())
+    const answers = []
+    for (const logoutToken of ['', 'x', 'eyJhbGciOiJub25lIn0.eyJzaWQiOiJ4In0.']) {
+      const body = new URLSearchParams({ logout_token: logoutToken })
+      answers.push((await fetch(`${setting.pages}/signed-out-at-issuer`, { method: 'POST', body })).status)
+    }
+    expect(answers).toEqual([400, 400, 400])
+    expect((await get(`${setting.pages}/`, cookie)).status).toBe(200)
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    const idToken = new URL((await told).url()).searchParams.get('id_token_hint') ?? ''
+    await context.close()
+    // The issuer's own word, for this client, with `sid`: but that somebody signed in, not out.
+    const body = new URLSearchParams({ logout_token: idToken })
+    const answer = await fetch(`${setting.pages}/signed-out-at-issuer`, { method: 'POST', body })
+    expect([answer.status, await answer.text()]).toEqual([400, expect.stringContaining('logout_token')])
+  })
+
   it.each<[string, () => string]>([
     ['forged', () => `holder-session=${randomBytes(200).toString('base64url')}`],
     ['not even encrypted', () => 'holder-session=eyJzdWIiOiJhbGljZSJ9'],

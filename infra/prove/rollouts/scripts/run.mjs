@@ -1,25 +1,34 @@
 // `npm run test:rollouts` replaces every replica under 20,000 requests. With `-- --from <commit>` that commit is cloned
-// into a temporary folder, installed, built, started, migrated and replaced, and then it takes over again.
+// into a temporary folder, installed, built, started, migrated and replaced, and then it takes over again. With `--failover` before or
+// after, the database fails over meanwhile, and the older commit does not take over again.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
 
 const root = fileURLToPath(new URL('../../../../', import.meta.url))
-const [option, commit, ...rest] = process.argv.slice(2)
-if (option !== undefined && (option !== '--from' || commit === undefined)) {
-  throw new Error('the only option is --from <commit>')
-}
+const { values } = parseArgs({
+  options: { from: { type: 'string' }, failover: { type: 'boolean', default: false } }
+})
+const { from: commit, failover } = values
 const folder = commit === undefined ? undefined : mkdtempSync(join(tmpdir(), 'open-payments-rollout-'))
 try {
   if (folder !== undefined) buildCommit(folder)
-  const environment = folder === undefined ? {} : { ROLLOUT_TEST_FROM: folder, ROLLOUT_TEST_REQUESTS: '5000' }
+  const environment = {
+    ...(folder === undefined ? {} : { ROLLOUT_TEST_FROM: folder }),
+    ...(folder === undefined || failover ? {} : { ROLLOUT_TEST_REQUESTS: '5000' })
+  }
   const script = join(root, 'infra', 'stack', 'scripts', 'test.mjs')
-  const { status } = spawnSync(process.execPath, [script, '--long', 'rollouts', ...rest], {
-    env: { ...environment, ...process.env },
-    stdio: 'inherit'
-  })
+  const { status } = spawnSync(
+    process.execPath,
+    [script, '--long', failover ? 'rollout-failover' : 'rollouts'],
+    {
+      env: { ...environment, ...process.env },
+      stdio: 'inherit'
+    }
+  )
   process.exitCode = status ?? 1
 } finally {
   if (folder !== undefined) rmSync(folder, { recursive: true })

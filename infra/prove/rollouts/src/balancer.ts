@@ -23,7 +23,7 @@ interface Route extends Endpoint {
  * retries, because it cannot know the result of a failed request.
  */
 export class Balancer {
-  /** Failures, one sentence each. */
+  /** Failures, one sentence each. Those who sent a request judge answers that tell when to come again, and that there is none. */
   readonly failures: string[] = []
   /** Number of forwarded requests. */
   requestCount = 0
@@ -80,7 +80,8 @@ export class Balancer {
     const onward = request({ host, port, agent, method: incoming.method, path: incoming.url, headers })
     onward.once('response', (answer) => {
       const { statusCode = 502 } = answer
-      if (statusCode >= 500) this.failures.push(`${what}: answered ${String(statusCode)}`)
+      const saysWhen = statusCode === 503 && answer.headers['retry-after'] !== undefined
+      if (statusCode >= 500 && !saysWhen) this.failures.push(`${what}: answered ${String(statusCode)}`)
       outgoing.writeHead(statusCode, ofMessage(answer))
       answer.pipe(outgoing)
       answer.once('error', (error) => {
@@ -88,8 +89,9 @@ export class Balancer {
         outgoing.destroy()
       })
     })
-    onward.once('error', (error) => {
-      this.#fail(outgoing, `${what} to ${host}: ${error.message}`)
+    onward.once('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ECONNRESET') outgoing.destroy()
+      else this.#fail(outgoing, `${what} to ${host}: ${error.message}`)
     })
     incoming.pipe(onward)
   }

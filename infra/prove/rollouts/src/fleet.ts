@@ -23,6 +23,12 @@ export interface FleetOptions {
   readonly root: string
   /** How long a replica keeps running without new requests before it is stopped, as with `preStop`, in milliseconds. */
   readonly preStopMs: number
+  /** PostgreSQL of both databases, as a superuser; default: that of the test run. */
+  readonly postgresUrl?: string
+  /** Settings of the auth server, added or changed. */
+  readonly auth?: Settings
+  /** Settings of the resource server, added or changed. */
+  readonly resource?: Settings
 }
 
 const SERVICES = ['auth-server', 'resource-server'] as const
@@ -90,7 +96,8 @@ export class Fleet {
     this.#preStopMs = preStopMs
   }
 
-  static async start({ root, preStopMs }: FleetOptions): Promise<Fleet> {
+  static async start(options: FleetOptions): Promise<Fleet> {
+    const { root, preStopMs, postgresUrl } = options
     const redisUrl = process.env.TEST_REDIS_URL
     if (redisUrl === undefined) throw new Error('replicas need Redis: TEST_REDIS_URL is not set')
     const names = await NameServer.start()
@@ -98,8 +105,9 @@ export class Fleet {
     const shared = { ...QUICK, REDIS_URL: redisUrl, METRICS_PORT: String(await findFreePort()) }
     const plan = await planSystem({
       root,
-      auth: { ...shared, ...QUICK_AUTH },
-      resource: { ...shared, ...QUICK_RESOURCE }
+      ...(postgresUrl === undefined ? {} : { postgresUrl }),
+      auth: { ...shared, ...QUICK_AUTH, ...options.auth },
+      resource: { ...shared, ...QUICK_RESOURCE, ...options.resource }
     })
     const front = await Front.start(plan, names, counted.clientAddress)
     const replicas: Record<ServiceName, Replica[]> = { 'auth-server': [], 'resource-server': [] }

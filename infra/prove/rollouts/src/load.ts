@@ -1,3 +1,4 @@
+import { types } from 'node:util'
 import {
   type ConnectedSystem,
   forgetReservations,
@@ -16,12 +17,18 @@ const PAYMENTS_TOGETHER = 8
 /** Not sent, because each reads whole tables in both databases. They are sent once at the end. */
 const HEAVY: ReadonlySet<string> = new Set(['Audit', 'AuditLimits'])
 
+/** Kinds of requests that make payments. */
+const PAYING = /^(a payment|payments)\b/
+
 /** Requests of every kind in turn, any number of them. */
 export class Load {
   /** Wrong answers, one sentence each. */
   readonly failures: string[] = []
   /** Number of checked requests over gRPC and HTTP, without those that prepared them. */
   answerCount = 0
+  /** Number of requests that were refused for a moment while they might be, or got no answer, or could not be prepared for that. */
+  refusalCount = 0
+  #refusableUntilMs = 0
   readonly #groundwork: Groundwork
   readonly #kinds: readonly RequestKind[]
   #isStopping = false
@@ -56,6 +63,14 @@ export class Load {
     this.#isStopping = true
   }
 
+  /**
+   * From now on, for this long, requests may be refused as temporarily unavailable. Payments may get no answer: when it is unknown whether
+   * there is one, either would be wrong.
+   */
+  allowRefusals(forMs: number): void {
+    this.#refusableUntilMs = performance.now() + forMs
+  }
+
   /** Sends one request of each kind and waits for all answers. */
   async sendEachKind(): Promise<void> {
     for (let count = 0; count < this.#kinds.length; count += 1) await this.#sendNext()
@@ -70,15 +85,60 @@ export class Load {
     const kind = this.#kinds[this.#turn % this.#kinds.length]
     this.#turn += 1
     if (kind === undefined) throw new Error('there are no kinds of requests')
-    try {
-      const send = await kind.prepare(this.#groundwork)
-      const answer = await send()
-      if (answer !== kind.answer) this.failures.push(`${kind.name}: ${answer} instead of ${kind.answer}`)
-    } catch (error) {
-      this.failures.push(`${kind.name}: ${error instanceof Error ? error.message : String(error)}`)
+    const begunAtMs = performance.now()
+    const { failure, isRefused } = await attempt(kind, this.#groundwork)
+    // Asked at the end: some were under way when it began.
+    if (isRefused && begunAtMs < this.#refusableUntilMs) {
+      this.refusalCount += 1
+      return
     }
+    if (failure !== undefined) this.failures.push(`${kind.name}: ${failure}`)
     this.answerCount += 1
   }
+}
+
+/** How a request ended. */
+interface Attempt {
+  /** What is wrong with its answer; undefined for the expected one. */
+  readonly failure: string | undefined
+  /** Whether that is right while it may be refused for a moment. */
+  readonly isRefused: boolean
+}
+
+async function attempt(kind: RequestKind, groundwork: Groundwork): Promise<Attempt> {
+  try {
+    const send = await kind.prepare(groundwork)
+    const answer = await send()
+    if (answer === kind.answer) return { failure: undefined, isRefused: false }
+    return { failure: `${answer} instead of ${kind.answer}`, isRefused: isRefusal(answer, kind) }
+  } catch (error) {
+    const isRefused = tellsRefusal(error) || (PAYING.test(kind.name) && tellsNoAnswer(error))
+    return { failure: error instanceof Error ? error.message : String(error), isRefused }
+  }
+}
+
+/** Whether an answer says of all it does not do as expected that it is unavailable for a moment. */
+function isRefusal(answer: string, kind: RequestKind): boolean {
+  const [parts, expected] = [answer.split(', '), kind.answer.split(', ')]
+  return parts.includes('503') && parts.every((part, index) => part === '503' || part === expected[index])
+}
+
+/** Whether a call, or a request that prepares another, was answered so. */
+function tellsRefusal(error: unknown): boolean {
+  return (
+    isRpcError(error, status.UNAVAILABLE) || (error instanceof Error && /\b503 \{"error"/.test(error.message))
+  )
+}
+
+/** Whether a connection ended instead of an answer. */
+function tellsNoAnswer(error: unknown): boolean {
+  // Not `instanceof`: errors of fetch are not of the test's realm.
+  for (let each = error; types.isNativeError(each); each = each.cause)
+    if (
+      /other side closed|ECONNRESET/.test(`${each.message} ${String((each as NodeJS.ErrnoException).code)}`)
+    )
+      return true
+  return false
 }
 
 /** Concurrent payments: the resource server reserves for them, and ends their reservations, with batch calls. */

@@ -1,16 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { allSettled, eventually, type ServiceName } from '@open-payments-server/acceptance'
+import { eventually, type ServiceName } from '@open-payments-server/acceptance'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { fillSystem } from '@open-payments-server/growth'
 import { Fleet } from '../src/fleet.js'
-import { Load } from '../src/load.js'
+import type { Load } from '../src/load.js'
 import { LockWaits } from '../src/lock-waits.js'
+import { underLoad } from '../src/under-load.js'
 
 /** Minimum number of checked answers. */
 const REQUESTS = Number(process.env.ROLLOUT_TEST_REQUESTS ?? 1_000)
 /** Folder of a checkout of an older version, built. */
 const OLD_ROOT = process.env.ROLLOUT_TEST_FROM
+const RUNS_OLDER = OLD_ROOT !== undefined
 /** Folder of the checkout whose build takes over; default: this one. */
 const ROOT = process.env.ROLLOUT_TEST_TO ?? fileURLToPath(new URL('../../../../', import.meta.url))
 /** Number of payments in the databases before an older version is migrated. */
@@ -19,7 +21,6 @@ const ROWS = Number(process.env.ROLLOUT_TEST_ROWS ?? 0)
 const LOCK_WAIT_MAX_MS = 1_000
 const PRE_STOP_MS = Number(process.env.ROLLOUT_TEST_PRE_STOP_MS ?? 200)
 const TIME_LIMIT_MS = 600_000 + REQUESTS * 100 + ROWS
-const SETTLED_WITHIN_MS = 60_000
 /** Within which an auth server that is added gets its share. */
 const SHARED_WITHIN_MS = 60_000
 /** Time in which its share is measured. */
@@ -31,46 +32,6 @@ const DRAIN_PAUSES_MS = [1_000, 0]
 
 let fleet: Fleet | undefined
 afterEach(() => fleet?.stop(), TIME_LIMIT_MS)
-
-/** Does something during requests of every kind. Returns what went wrong with them, and with the money. */
-async function underLoad(
-  running: Fleet,
-  work: (load: Load) => Promise<void>
-): Promise<{ wrong: string[]; answers: number }> {
-  const load = await Load.prepare(running.system, OLD_ROOT !== undefined)
-  const sending = load.run()
-  try {
-    await work(load)
-  } catch (error) {
-    throw new Error(
-      [`failed while it ran: ${String(error)}`, ...load.failures, ...running.failures, running.output].join(
-        '\n'
-      ),
-      { cause: error }
-    )
-  } finally {
-    load.stop()
-    await sending
-  }
-  await load.cleanUp()
-  await allSettled(running.system, SETTLED_WITHIN_MS)
-  const nothingOpen = async (): Promise<boolean> => {
-    const open = await running.system.authDatabase.query(
-      `select 1 from reservation where state = 'open' limit 1`
-    )
-    return open.length === 0
-  }
-  await eventually('no reservation is open', nothingOpen, SETTLED_WITHIN_MS)
-  const violations = await running.system.audit()
-  const miscounts = await running.findMiscounts()
-  const wrong = [...load.failures, ...running.failures, ...violations, ...miscounts]
-  console.log(
-    `${String(load.answerCount)} answers looked at, ${String(running.requestCount)} requests over HTTP, ` +
-      `${String(wrong.length)} wrong`
-  )
-  if (wrong.length > 0) wrong.push(running.output)
-  return { wrong, answers: load.answerCount }
-}
 
 const describeHere = process.env.TEST_REDIS_URL === undefined ? describe.skip : describe
 if (process.env.TEST_REDIS_URL === undefined) console.log('skipped: replicas need Redis, and there is none')
@@ -85,7 +46,7 @@ describeHere('no request fails', () => {
     'while every replica of both services is replaced, one after the other',
     async () => {
       const running = (fleet = await Fleet.start({ root: ROOT, preStopMs: PRE_STOP_MS }))
-      const { wrong, answers } = await underLoad(running, async (load) => {
+      const { wrong, answers } = await underLoad(running, RUNS_OLDER, async (load) => {
         do {
           await running.roll('auth-server', ROOT)
           await running.roll('resource-server', ROOT)
@@ -112,7 +73,7 @@ describeHere('an auth server', () => {
     'that is added gets its share of the calls within a minute, though no connection ends',
     async () => {
       const running = (fleet = await Fleet.start({ root: ROOT, preStopMs: PRE_STOP_MS }))
-      const { wrong } = await underLoad(running, async () => {
+      const { wrong } = await underLoad(running, RUNS_OLDER, async () => {
         await running.addAuthServer(ROOT)
         const addedAt = performance.now()
         const first = await countCalls(running)
@@ -144,7 +105,7 @@ describeHere('an auth server', () => {
     'that is replaced loses no call, whether it stops some time after its name or together with it',
     async () => {
       const running = (fleet = await Fleet.start({ root: ROOT, preStopMs: PRE_STOP_MS }))
-      const { wrong } = await underLoad(running, async (load) => {
+      const { wrong } = await underLoad(running, RUNS_OLDER, async (load) => {
         for (const pauseMs of DRAIN_PAUSES_MS) {
           const before = await countCalls(running)
           await running.roll('auth-server', ROOT, pauseMs)
@@ -201,7 +162,7 @@ function describeWithOld(oldRoot: string): void {
       async () => {
         const running = (fleet = await Fleet.start({ root: oldRoot, preStopMs: PRE_STOP_MS }))
         await grow(running, ROWS)
-        const { wrong, answers } = await underLoad(running, async (load) => {
+        const { wrong, answers } = await underLoad(running, RUNS_OLDER, async (load) => {
           await atLeast(load, REQUESTS * 0.1)
           expect(await longestLockWaitMs(running, () => running.migrate(ROOT))).toBeLessThanOrEqual(
             LOCK_WAIT_MAX_MS

@@ -12,17 +12,17 @@ import {
   type Quote,
   type WalletAddress
 } from '@interledger/open-payments'
+import { openPage } from '@open-payments-server/operator-cli'
 import { describeAmount, parseAmount } from '@open-payments-server/value-types/amounts'
 import pc from 'picocolors'
 import type { StackFile } from '../stack/stack-file.js'
 import { acceptForAlice } from './accept.js'
-import { openPage } from './browser.js'
 import { isFinishHash, type Finish, startCallback } from './callback.js'
 import type { FollowPayment, PaymentEvent } from './follow-payment.js'
 import type { Storyteller } from './printing.js'
 
-/** What the payee is to receive: 10.00 of its asset. */
-const INCOMING_VALUE = '1000'
+/** What the payee is to receive, in the smallest units of its asset: 10.00 where it has two decimals. */
+export const INCOMING_VALUE = '1000'
 const MS_PER_SECOND = 1_000
 /** How long alice may take to decide: the auth server's default. */
 const CONSENT_TIMEOUT_MS = 600_000
@@ -30,7 +30,7 @@ const CONSENT_TIMEOUT_MS = 600_000
 const TIMED_OUT: Finish = { kind: 'ended', result: 'nobody chose within 10 minutes' }
 
 /** Whom the demo pays. */
-export interface Payee {
+interface Payee {
   /** As people call it: `Bob`. */
   readonly name: string
   readonly walletAddress: string

@@ -1,14 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { OpenPaymentsClientError } from '@interledger/open-payments'
 import { RpcError } from '@open-payments-server/grpc-transport'
-import { describeAmount, parseAmount } from '@open-payments-server/value-types/amounts'
+import { type Amount, describeAmount, parseAmount } from '@open-payments-server/value-types/amounts'
 import { OperatorClient } from '@open-payments-server/operator-cli'
 import pc from 'picocolors'
 import { StackError, stackPaths } from '../stack/settings.js'
 import { readStackFile, type StackFile } from '../stack/stack-file.js'
 import { createShownClient } from './client.js'
 import { createFollowPayment } from './follow-payment.js'
-import { type Payee, payPayee } from './pay-payee.js'
+import { INCOMING_VALUE, payPayee } from './pay-payee.js'
 import { Storyteller } from './printing.js'
 import { type Provider, startProvider } from './webhook.js'
 
@@ -20,14 +20,22 @@ class DemoFailed extends Error {
   override readonly name = 'DemoFailed'
 }
 
+/** What the demo does. */
+export interface DemoOptions {
+  /** Whether consent is given without a person. */
+  readonly yes: boolean
+  /** Whether somebody is paid who has their wallet at the second provider. */
+  readonly across: boolean
+  /** Name of the wallet that is paid; undefined for bob's, or across for dora's. */
+  readonly to: string | undefined
+}
+
 /**
  * Shows a payment from consent to received money against the running stack.
  *
- * @param options.yes whether consent is given without a person
- * @param options.across whether dora is paid, who has her wallet at the second provider, instead of bob
  * @returns the exit status: 0 when the money arrived, 1 otherwise
  */
-export async function runDemo(options: { yes: boolean; across: boolean }): Promise<number> {
+export async function runDemo(options: DemoOptions): Promise<number> {
   try {
     await tell(await readStackFile(stackPaths(process.env).stackFile), options)
     return 0
@@ -38,43 +46,50 @@ export async function runDemo(options: { yes: boolean; across: boolean }): Promi
 }
 
 /** Whom to pay, and who operates that wallet. */
-function payeeOf(
-  stack: StackFile,
-  across: boolean
-): { readonly payee: Payee; readonly provider: Pick<StackFile, 'authGrpc' | 'resourceGrpc'> } {
-  if (!across) {
-    const payee = { name: 'Bob', walletAddress: stack.walletAddresses.bob, amount: '10.00 USD' }
-    return { payee, provider: stack }
-  }
-  const { secondProvider } = stack
-  if (secondProvider === undefined) {
-    throw new DemoFailed('There is one provider only. Start two: npm start -- --providers 2')
-  }
-  const payee = { name: 'Dora', walletAddress: secondProvider.walletAddresses.dora, amount: '10.00 EUR' }
-  return { payee, provider: secondProvider }
+interface Receiving {
+  /** Name of the account. */
+  readonly name: string
+  readonly walletAddress: string
+  readonly provider: Pick<StackFile, 'authGrpc' | 'resourceGrpc'>
 }
 
-async function tell(
-  stack: StackFile,
-  { yes, across }: { readonly yes: boolean; readonly across: boolean }
-): Promise<void> {
+/** @throws DemoFailed when there is no such wallet */
+function receivingOf(stack: StackFile, { across, to }: Pick<DemoOptions, 'across' | 'to'>): Receiving {
+  const provider = across ? stack.secondProvider : stack
+  if (provider === undefined) {
+    throw new DemoFailed('There is one provider only. Start two: npm start -- --providers 2')
+  }
+  const walletAddresses = new Map(Object.entries(provider.walletAddresses))
+  const name = to ?? (across ? 'dora' : 'bob')
+  const walletAddress = walletAddresses.get(name)
+  if (walletAddress === undefined) {
+    throw new DemoFailed(`${name} has no wallet there. These have: ${[...walletAddresses.keys()].join(', ')}`)
+  }
+  return { name, walletAddress, provider }
+}
+
+async function tell(stack: StackFile, { yes, across, to }: DemoOptions): Promise<void> {
   const story = new Storyteller()
-  const { payee, provider: receiving } = payeeOf(stack, across)
+  const { name: payeeName, walletAddress, provider: receiving } = receivingOf(stack, { across, to })
   const operator = new OperatorClient({ auth: stack.authGrpc, wallet: stack.resourceGrpc })
   const other = new OperatorClient({ auth: receiving.authGrpc, wallet: receiving.resourceGrpc })
-  const payeeName = payee.name.toLowerCase()
-  const readBalances = async (): Promise<readonly [string, string]> => [
+  const readBalances = async (): Promise<readonly [Amount, Amount]> => [
     await readBalance(operator, 'alice'),
     await readBalance(other, payeeName)
   ]
   let provider: Provider | undefined
   try {
+    const before = await readBalances()
+    const payee = {
+      name: `${payeeName.slice(0, 1).toUpperCase()}${payeeName.slice(1)}`,
+      walletAddress,
+      amount: describeAmount({ ...before[1], value: BigInt(INCOMING_VALUE) })
+    }
     const where = across ? ', who has a wallet at another provider,' : ''
     process.stdout.write(
       `\n  ${pc.bold(`A shop pays ${payeeName}${where} ${payee.amount} from alice’s wallet, with her consent`)}\n`
     )
-    const before = await readBalances()
-    provider = await startProvider(other, payee.walletAddress)
+    provider = await startProvider(other, walletAddress)
     const client = await createShownClient(stack.client, story)
     const followPayment = createFollowPayment(stack.client, story, ARRIVAL_TIMEOUT_MS)
     const { id, receivedAmount } = await payPayee({ client, stack, story, yes, followPayment, payee })
@@ -89,9 +104,12 @@ async function tell(
     story.note(`${pc.green('✓')} event ${told.id}, and the signature proves who sent it`)
 
     story.step('Balances', 'As the operators see them, before and after.')
-    for (const [index, name] of ['alice', payeeName].entries()) {
-      const [old, now] = [before[index] ?? '', after[index] ?? '']
-      story.note(`${name.padEnd(6)} ${old.padStart(16)}  →  ${pc.bold(now.padStart(16))}`)
+    for (const [name, old, now] of [
+      ['alice', before[0], after[0]],
+      [payeeName, before[1], after[1]]
+    ] as const) {
+      const [was, is] = [old, now].map((amount) => describeAmount(amount).padStart(16))
+      story.note(`${name.padEnd(6)} ${String(was)}  →  ${pc.bold(String(is))}`)
     }
     const received = describeAmount(parseAmount(receivedAmount))
     process.stdout.write(`\n  ${pc.green('✓')} ${pc.bold(`${payee.name} has received ${received}.`)}\n\n`)
@@ -109,11 +127,11 @@ async function inTime<Value>(promise: Promise<Value>): Promise<Value> {
   return Promise.race([promise, late])
 }
 
-async function readBalance(operator: OperatorClient, name: string): Promise<string> {
+async function readBalance(operator: OperatorClient, name: string): Promise<Amount> {
   const account = await operator.findAccount(name)
   if (account === undefined)
     throw new DemoFailed(`there is no account ${name}: run \`npm run reset\` and start again`)
-  return describeAmount(account.available)
+  return account.available
 }
 
 function explain(error: unknown): string {

@@ -14,14 +14,17 @@ import type { StackProvider } from './stack-file.js'
 export const HOLDER_CLIENT = 'web-holder'
 /** Client id of the console. */
 export const CONSOLE_CLIENT = 'web-console'
+/** Client id of the command line. */
+const COMMAND_LINE_CLIENT = 'operator-cli'
 
 /** Everything that an operator may do. */
 const OPERATOR_ROLES = ['viewer', 'operator', 'approver']
 
-/** `OPERATOR_ISSUERS` of both services: who signs in at the console acts by the roles that the issuer says. */
+/** `OPERATOR_ISSUERS` of both services: who signs in at the console or the command line acts by the roles that the issuer says. */
 export function operatorIssuers({ issuerUrl }: StackSettings): string {
   const roles = Object.fromEntries(OPERATOR_ROLES.map((role) => [role, [role]]))
-  return JSON.stringify([{ issuer: issuerUrl, clientIds: [CONSOLE_CLIENT], rolesClaim: 'roles', roles }])
+  const clientIds = [CONSOLE_CLIENT, COMMAND_LINE_CLIENT]
+  return JSON.stringify([{ issuer: issuerUrl, clientIds, rolesClaim: 'roles', roles }])
 }
 
 /** Characters of a password that people can still type: 66 bits. */
@@ -49,7 +52,8 @@ export function issuer({ settings, paths, secrets, holders }: IssuerSurroundings
     clientId,
     clientSecret,
     redirectUris: [`${origin}/signed-in`],
-    postLogoutRedirectUris: [`${origin}/signed-out`]
+    postLogoutRedirectUris: [`${origin}/signed-out`],
+    backchannelLogoutUri: `${origin}/signed-out-at-issuer`
   })
   const options: DevelopmentIssuerOptions = {
     port: settings.ports.issuer,
@@ -58,7 +62,8 @@ export function issuer({ settings, paths, secrets, holders }: IssuerSurroundings
     withoutPassword: true,
     clients: [
       client(HOLDER_CLIENT, secrets.webHolderSecret, settings.holderPagesUrl),
-      client(CONSOLE_CLIENT, secrets.webConsoleSecret, settings.consoleUrl)
+      client(CONSOLE_CLIENT, secrets.webConsoleSecret, settings.consoleUrl),
+      { clientId: COMMAND_LINE_CLIENT, redirectUris: ['http://127.0.0.1/signed-in'] }
     ]
   }
   return {
@@ -78,7 +83,11 @@ export function signInOf({
   const users = [...holders, 'operator'].map(
     (username) => [username, { username, password: passwordOf(secrets, username) }] as const
   )
-  return { issuer: settings.issuerUrl, users: Object.fromEntries(users) }
+  return {
+    issuer: settings.issuerUrl,
+    commandLineClientId: COMMAND_LINE_CLIENT,
+    users: Object.fromEntries(users)
+  }
 }
 
 /** Says who holds the accounts, unless an operator said otherwise. The issuer moves with the ports of the stack. */

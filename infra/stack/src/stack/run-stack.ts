@@ -369,6 +369,7 @@ function showSummary(
       ? ([['npm run demo -- --across', 'dora is paid, who has her wallet at the second provider']] as const)
       : []),
     ['npm run cli -- account list', 'balances; `npm run cli -- --help` for all an operator can do'],
+    ['npm run cli -- sign-in', 'act as the operator from now on, by name'],
     ['npm run cli -- audit', 'prove that no cent went missing']
   ] as const
   for (const [command, purpose] of commands)

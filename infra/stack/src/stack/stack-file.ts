@@ -20,6 +20,8 @@ const provider = z.object({
   /** Where people sign in, and as whom, for development. `operator` operates. */
   signIn: z.object({
     issuer: z.url(),
+    /** Client id with which the operator's command line signs in. */
+    commandLineClientId: z.string(),
     users: z.record(z.string(), z.object({ username: z.string(), password: z.string() }))
   }),
   /** Origins of the pages of account holders, and of the console of operators. */

@@ -13,6 +13,8 @@ export type JournalRow = JournalPacket & { answer?: JournalAnswer }
 export class MemoryJournal implements PacketJournal {
   readonly rows = new Map<number, JournalRow>()
   writes = 0
+  /** Called with the number of each write; it waits for that. */
+  hold: (write: number) => Promise<void> | void = () => undefined
   /** The write with this number fails: before anything is written, or after. */
   crash: { readonly atWrite: number; readonly when: 'before' | 'after' } | undefined
 
@@ -25,6 +27,7 @@ export class MemoryJournal implements PacketJournal {
     this.writes += 1
     const { crash } = this
     await this.pause()
+    await this.hold(this.writes)
     if (crash?.atWrite === this.writes && crash.when === 'before') throw new Error('crashed before the write')
     for (const answer of answers) {
       const row = this.rows.get(answer.sequence)
@@ -59,7 +62,14 @@ export class MemoryJournal implements PacketJournal {
         answer?.outcome === 'fulfilled' ? answer.deliveredValue : 0n
       ),
       unknownSentValue: this.sum((row) => (isUnknown(row) ? row.sendValue : 0n)),
-      unknownDeliverValue: this.sum((row) => (isUnknown(row) ? row.deliverMinValue : 0n))
+      unknownDeliverValue: this.sum((row) => (isUnknown(row) ? row.deliverMinValue : 0n)),
+      unknownShortValue: this.sum((row) => (isUnknown(row) ? this.#shortOf(row) : 0n))
     }
+  }
+
+  #shortOf({ sendValue, deliverMinValue }: JournalRow): bigint {
+    const { sendMaxValue, deliverValue } = this.terms
+    const short = sendValue * deliverValue - deliverMinValue * sendMaxValue
+    return short > 0n ? short : 0n
   }
 }

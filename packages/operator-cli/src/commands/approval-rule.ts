@@ -41,12 +41,17 @@ export function approvalRuleCommand(run: RunSession): Command {
 
   rule
     .command('list')
-    .description('list all rules, the oldest first, one a line')
+    .description('list all rules, the oldest first')
     .action((_options: unknown, command: Command) =>
       run(command, async ({ client, print }) => {
-        const rules = await new ApprovalClient(client).listRules()
-        for (const each of rules) print.line(ruleJson(each), `${each.id}  ${describe(each)}`)
-        if (rules.length === 0) print.note('No approval rules.')
+        print.list(await new ApprovalClient(client).listRules(), {
+          name: 'approval rules',
+          columns: [
+            ['Rule', ({ id }) => id],
+            ['Payments that await approval', describe]
+          ],
+          json: ruleJson
+        })
       })
     )
 

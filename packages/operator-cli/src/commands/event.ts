@@ -16,7 +16,7 @@ export function eventCommand(run: RunSession): Command {
   const event = new Command('event').description('what happened, exactly as it was committed')
   event
     .command('list')
-    .description('list events of a service, the oldest first, one a line')
+    .description('list events of a service, the oldest first')
     .addOption(
       new Option('--service <service>', 'the service that tells of them')
         .choices(EVENTFUL_SERVICES)
@@ -36,8 +36,15 @@ export function eventCommand(run: RunSession): Command {
           )
         if (resync === 'events_expired')
           print.note('Events after this cursor are no longer kept: some are missing here.')
-        for (const item of items) printEvent(print, item)
-        if (items.length === 0) print.note('No later events.')
+        print.list(items, {
+          name: 'later events',
+          columns: [
+            ['Time', ({ time }) => instantText(time)],
+            ['Type', ({ type }) => type],
+            ['Subject', ({ subject }) => subject]
+          ],
+          json: eventJson
+        })
         if (more) print.note('There are more events: ask for them with --after, or a higher --limit.')
       })
     )
@@ -58,8 +65,9 @@ export function eventCommand(run: RunSession): Command {
 }
 
 function printEvent(print: Printer, event: OperatorEvent): void {
-  print.line(
-    { ...event, time: instantText(event.time), sequence: Number(event.sequence) },
-    `${instantText(event.time)}  ${event.type.padEnd(28)}  ${event.subject}`
-  )
+  print.line(eventJson(event), `${instantText(event.time)}  ${event.type.padEnd(28)}  ${event.subject}`)
+}
+
+function eventJson(event: OperatorEvent): object {
+  return { ...event, time: instantText(event.time), sequence: Number(event.sequence) }
 }

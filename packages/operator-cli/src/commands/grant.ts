@@ -70,6 +70,7 @@ export function grantCommand(run: RunSession): Command {
           ['Wallet address', found.walletAddress === '' ? '-' : found.walletAddress],
           ['Consented by', consentedBy === undefined ? '-' : `${consentedBy.sub} at ${consentedBy.issuer}`],
           ['Last used', instantText(found.lastUseTime)],
+          ['Pays until', instantText(found.paymentEndTime)],
           ['Ends', instantText(found.endTime)],
           ['Paused since', instantText(found.pauseTime)],
           ...found.access.map(({ access, spentDebitAmount }): [string, string] => [

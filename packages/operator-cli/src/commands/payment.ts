@@ -14,7 +14,7 @@ interface ListOptions {
   readonly walletAddress?: string
   readonly client?: string
   readonly state?: string
-  readonly amount?: string
+  readonly amount?: bigint
   readonly from?: Date
   readonly until?: Date
   readonly limit: number

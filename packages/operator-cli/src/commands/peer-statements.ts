@@ -18,9 +18,12 @@ import {
   type DayNote,
   type Difference,
   isSettlement,
+  MIDNIGHT_MINUTES,
   reconcile,
-  type Reconciliation
+  type Reconciliation,
+  type RepeatedReference
 } from '../reconcile.js'
+import type { BalanceDifference, DayBook } from '../reconcile-balances.js'
 import type { RunSession } from '../session.js'
 
 /** Exit status of a reconciliation that found differences. */
@@ -50,7 +53,7 @@ export function addStatements(peer: Command, run: RunSession): void {
     .command('statement')
     .description('what was owed when a day began and ended, and all that changed it')
     .argument('<name>', 'name of the peer')
-    .requiredOption('--date <day>', 'day in UTC that is over, such as 2026-11-24', parseDay)
+    .requiredOption('--date <day>', 'day in UTC, such as 2026-11-24', parseDay)
     .option('--csv', 'print CSV (RFC 4180)')
     .action((name: string, { date, csv }: StatementOptions, command: Command) =>
       run(command, async ({ client, print }) => {
@@ -68,16 +71,22 @@ export function addStatements(peer: Command, run: RunSession): void {
       '--statement <file...>',
       "the peer's statements, one of each day, JSON or CSV as `peer statement` prints them"
     )
-    .addHelpText('after', '\nExit status: 0 nothing differs, 1 something differs, or the command failed.')
+    .addHelpText(
+      'after',
+      `\nAn entry may be on the day before or after with this side if it is within ${String(MIDNIGHT_MINUTES)} minutes of midnight, or if` +
+        '\nthe statement of that day is given, too.' +
+        '\nExit status: 0 nothing differs, 1 something differs, or the command failed.'
+    )
     .action((name: string, { statement: files }: { readonly statement: string[] }, command: Command) =>
       run(command, async ({ client, print }) => {
         const theirs = await readStatements(files)
         const { asset, ours, oursNearby, daysNotOver } = await readOurs(client.peers, name, theirs)
         const result = reconcile({ ours, oursNearby, theirs })
         const dates = theirs.map(({ date }) => date)
-        const json = reconciliationJson({ peer: name, dates, daysNotOver }, result)
-        print.result(json, describeReconciliation(result, daysNotOver, asset))
-        if (result.differences.length > 0) throw new DifferencesFound()
+        const early = { daysNotOver, theirsEarly: datesOf(theirs.filter(({ isComplete }) => !isComplete)) }
+        const json = reconciliationJson({ peer: name, dates }, result, early)
+        print.result(json, describeReconciliation(result, early, asset))
+        if (countOf(result) > 0) throw new DifferencesFound()
       })
     )
 }
@@ -97,7 +106,7 @@ function printStatement(print: Printer, statement: PeerStatement): void {
     facts: [
       ['Peer', statement.peer],
       ['ILP address', statement.ilpAddress ?? '-'],
-      ['Date', statement.date],
+      ['Date', statement.isComplete ? statement.date : `${statement.date}, which is not over`],
       ['Opening', owed(statement.opening)],
       ['Closing', owed(statement.closing)],
       ['Entries', String(statement.entries.length)]
@@ -131,6 +140,21 @@ async function readStatements(files: readonly string[]): Promise<readonly PeerSt
   return statements.sort((one, another) => (one.date < another.date ? -1 : 1))
 }
 
+function countOf({ differences, balances }: Reconciliation): number {
+  return differences.length + balances.length
+}
+
+/** What this side booked on a day, or until now if it is not over. */
+type OurDay = DayEntries & Pick<PeerStatement, 'isComplete'>
+
+/** Days of which only a part is compared. */
+interface EarlyDays {
+  /** Days that are not over here. */
+  readonly daysNotOver: readonly string[]
+  /** Days that were not over when the other side made its statement. */
+  readonly theirsEarly: readonly string[]
+}
+
 /** What this side booked on the days of the other side's statements, and on the days around them. */
 async function readOurs(
   peers: PeerClient,
@@ -138,21 +162,20 @@ async function readOurs(
   theirs: readonly PeerStatement[]
 ): Promise<{
   readonly asset: Asset
-  readonly ours: readonly DayEntries[]
+  readonly ours: readonly DayBook[]
   readonly oursNearby: readonly DayEntries[]
   readonly daysNotOver: readonly string[]
 }> {
   const { asset } = await peers.show(name)
   for (const statement of theirs) assertSameAsset(name, asset, statement)
-  const ours: DayEntries[] = []
+  const ours: DayBook[] = []
   for (const { date } of theirs) ours.push(await peers.statement(name, date))
-  const oursNearby: DayEntries[] = []
-  const daysNotOver: string[] = []
-  for (const date of daysAround(theirs.map((statement) => statement.date))) {
-    const entries = await entriesIfOver(peers, name, date)
-    if (entries === undefined) daysNotOver.push(date)
-    else oursNearby.push({ date, entries })
+  const oursNearby: OurDay[] = []
+  for (const date of daysAround(datesOf(theirs))) {
+    const day = await entriesIfBegun(peers, name, date)
+    if (day !== undefined) oursNearby.push({ date, ...day })
   }
+  const daysNotOver = datesOf([...ours, ...oursNearby].filter(({ isComplete }) => !isComplete))
   return { asset, ours, oursNearby, daysNotOver }
 }
 
@@ -178,12 +201,16 @@ function dayOf(instant: Date): string {
   return instant.toISOString().slice(0, 10)
 }
 
-/** @returns undefined for a day that is not over */
-async function entriesIfOver(
+function datesOf(days: readonly { readonly date: string }[]): readonly string[] {
+  return days.map(({ date }) => date)
+}
+
+/** @returns undefined for a day that has not begun */
+async function entriesIfBegun(
   peers: PeerClient,
   name: string,
   date: string
-): Promise<readonly PeerStatementEntry[] | undefined> {
+): Promise<Omit<OurDay, 'date'> | undefined> {
   try {
     return await peers.entries(name, date)
   } catch (error) {
@@ -193,46 +220,52 @@ async function entriesIfOver(
 }
 
 function reconciliationJson(
-  {
-    peer,
-    dates,
-    daysNotOver
-  }: { readonly peer: string; readonly dates: readonly string[]; readonly daysNotOver: readonly string[] },
-  { matchedCount, differences, notes }: Reconciliation
+  { peer, dates }: { readonly peer: string; readonly dates: readonly string[] },
+  { matchedCount, differences, balances, notes, repeated }: Reconciliation,
+  { daysNotOver, theirsEarly }: EarlyDays
 ): unknown {
   return {
     peer,
     dates,
     matched: matchedCount,
-    differences: differences.map(({ kind, entryKind, identifier, ours, theirs }) => ({
-      kind,
-      entryKind,
-      identifier,
-      ours: ours?.value ?? null,
-      theirs: theirs?.value ?? null,
-      oursBookedAt: ours?.bookedAt ?? null,
-      theirsBookedAt: theirs?.bookedAt ?? null,
-      payment: ours?.payment ?? null
-    })),
+    differences: [
+      ...differences.map(({ kind, entryKind, identifier, ours, theirs }) => ({
+        kind,
+        entryKind,
+        identifier,
+        ours: ours?.value ?? null,
+        theirs: theirs?.value ?? null,
+        oursBookedAt: ours?.bookedAt ?? null,
+        theirsBookedAt: theirs?.bookedAt ?? null,
+        payment: ours?.payment ?? null
+      })),
+      ...balances.map((balance) => ({ kind: 'balance_differs', ...balance }))
+    ],
     notes: [
       ...notes.map((note) => ({ kind: 'booked_on_another_day', ...note })),
-      ...daysNotOver.map((date) => ({ kind: 'day_not_over', date }))
+      ...repeated.map((reference) => ({ kind: 'reference_repeated', ...reference })),
+      ...daysNotOver.map((date) => ({ kind: 'day_not_over', date })),
+      ...theirsEarly.map((date) => ({ kind: 'their_statement_not_complete', date }))
     ]
   }
 }
 
 function describeReconciliation(
-  { matchedCount, differences, notes }: Reconciliation,
-  daysNotOver: readonly string[],
+  result: Reconciliation,
+  { daysNotOver, theirsEarly }: EarlyDays,
   asset: Asset
 ): string {
-  const count = differences.length
+  const { matchedCount, differences, balances, notes, repeated } = result
+  const count = countOf(result)
   const found = count === 1 ? '1 difference' : `${String(count)} differences`
   return [
     ...differences.map((difference) => describeDifference(difference, asset)),
+    ...balances.map((difference) => describeBalance(difference, asset)),
     ...notes.map(describeNote),
-    ...daysNotOver.map(
-      (date) => `note: ${date} is not over, so what this side booked after midnight is not compared yet`
+    ...repeated.map(describeRepeated),
+    ...daysNotOver.map((date) => `note: ${date} is not over: what is booked later is not compared yet`),
+    ...theirsEarly.map(
+      (date) => `note: their statement was made before ${date} was over: what they booked later is not in it`
     ),
     `${String(matchedCount)} entries match, ${count === 0 ? 'nothing differs' : found}.`
   ].join('\n')
@@ -248,9 +281,26 @@ function describeDifference({ entryKind, identifier, ours, theirs }: Difference,
   return theirs === undefined ? what : `only with them: ${what}: ${booked(theirs)}`
 }
 
+function describeBalance(
+  { date, moment, balance, expected, by, theirs }: BalanceDifference,
+  asset: Asset
+): string {
+  const what = balance === 'receivable' ? 'what it owed' : 'what it was owed'
+  const when = `as ${date} ${moment === 'opening' ? 'began' : 'ended'}`
+  const [must, is] = [expected, theirs].map((value) => describeAmount({ value, asset }))
+  return by === 'ours'
+    ? `balance differs: ${what} ${when}: with us ${String(must)}; with them ${String(is)}`
+    : `balance differs: ${what} ${when}: ${String(is)}, they say; what it began with and what they booked make ${String(must)}`
+}
+
 function describeNote({ entryKind, identifier, oursDate, theirsDate }: DayNote): string {
   const noun = isSettlement(entryKind) ? 'the settlement' : 'the packet'
   return `note: ${noun} ${onOneLine(identifier)} is booked on ${oursDate} with us, on ${theirsDate} with them`
+}
+
+function describeRepeated({ by, entryKind, identifier, dates }: RepeatedReference): string {
+  const times = `${String(dates.length)} times ${by === 'ours' ? 'with us' : 'with them'}`
+  return `note: ${ENTRY_WORDS[entryKind]} ${onOneLine(identifier)} is booked ${times}: on ${dates.join(', ')}`
 }
 
 /** The other side chose it: it must not look like a line of its own. */

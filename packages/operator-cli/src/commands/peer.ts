@@ -1,12 +1,12 @@
 import { type Amount, describeAmount } from '@open-payments-server/value-types/amounts'
 import { Command, InvalidArgumentError, Option } from 'commander'
-import { CommandError } from '../command-error.js'
-import { limitOption, parseScale, parseUrl } from '../arguments.js'
+import { limitOption, parseScale, parseUrl, parseValue } from '../arguments.js'
 import { namingRepetition } from '../movements.js'
 import { amountCell, amountJson, balanceCell, instantText, type Printer } from '../output.js'
 import type { NewBound, OperatorPeer, OperatorPeerToken, SettlementDirection } from '../peer-client.js'
 import { readToken, requireToken } from '../peer-tokens.js'
 import type { RunSession } from '../session.js'
+import { addUnknownPackets } from './peer-packets.js'
 import { addStatements } from './peer-statements.js'
 
 /** Maximum number of hours that tokens overlap: 31 days. */
@@ -59,6 +59,7 @@ interface SettleOptions {
   readonly reference: string
   readonly key: string
   readonly direction: SettlementDirection
+  readonly anotherWithReference?: boolean
 }
 
 /** `peer create|list|show|update|rotate-token|settle|statement|reconcile|unknown-packets|decide-packet` */
@@ -148,8 +149,7 @@ function addReads(peer: Command, run: RunSession): void {
             ['Is owed', ({ payable }) => balanceCell(payable), 'right'],
             ['At most', ({ payableLimit }) => boundCell(payableLimit), 'right']
           ],
-          json: peerJson,
-          jsonLines: true
+          json: peerJson
         })
       })
     )
@@ -246,11 +246,17 @@ function addSettle(peer: Command, run: RunSession): void {
         .choices(['received', 'sent'])
         .default('received')
     )
+    .option(
+      '--another-with-reference',
+      'it is another one, though a settlement in this direction has the reference already; a program (--json) is not asked, since its key says which are one'
+    )
     .action((name: string, options: SettleOptions, command: Command) =>
       run(command, async ({ client, print }) => {
         const { direction, value, reference, key } = options
+        const { json = false } = command.optsWithGlobals<{ json?: boolean }>()
+        const isAnother = options.anotherWithReference ?? json
         const settled = await namingRepetition(`--key ${key}`, () =>
-          client.peers.settle(name, { direction, value, reference, key })
+          client.peers.settle(name, { direction, value, reference, key, isAnother })
         )
         const amount = describeAmount({ value, asset: settled.asset })
         const what = direction === 'received' ? `${amount} from` : `${amount} to`
@@ -259,62 +265,6 @@ function addSettle(peer: Command, run: RunSession): void {
           `Settled ${what} ${settled.name}. It owes ${balanceCell(settled.receivable)}, and is owed ${balanceCell(settled.payable)}.`
         )
       })
-    )
-}
-
-function addUnknownPackets(peer: Command, run: RunSession): void {
-  peer
-    .command('unknown-packets')
-    .description('list packets to a peer of which it is not known whether they arrived, the oldest first')
-    .argument('<name>', 'its name')
-    .addOption(limitOption())
-    .action((name: string, { limit }: { readonly limit: number }, command: Command) =>
-      run(command, async ({ client, print }) => {
-        const { asset } = await client.peers.show(name)
-        const { items, more } = await client.peers.unknownPackets(name, limit)
-        print.list(items, {
-          name: 'packets',
-          more,
-          columns: [
-            ['Sent', ({ sentAt }) => instantText(sentAt)],
-            ['Value', ({ value }) => amountCell({ value, asset }), 'right'],
-            ['Condition', ({ condition }) => condition],
-            ['Payment', ({ payment }) => payment]
-          ],
-          json: ({ value, ...packet }) => ({ ...packet, value: value.toString() }),
-          jsonLines: true
-        })
-      })
-    )
-  peer
-    .command('decide-packet')
-    .description("say whether such a packet arrived, as the peer's statement says; its payment goes on")
-    .argument('<name>', 'its name')
-    // No argument: one of 64 conditions begins with a minus.
-    .requiredOption('--condition <condition>', 'execution condition of the packet, in base64url')
-    .addOption(new Option('--arrived', 'it is in the statement of the peer').conflicts('lost'))
-    .option('--lost', 'it is not: what it sent may be sent again')
-    .action(
-      (
-        name: string,
-        {
-          condition,
-          arrived,
-          lost
-        }: { readonly condition: string; readonly arrived?: boolean; readonly lost?: boolean },
-        command: Command
-      ) =>
-        run(command, async ({ client, print }) => {
-          if (arrived !== true && lost !== true) {
-            throw new CommandError('say what became of it: --arrived or --lost', 'arrived')
-          }
-          await client.peers.decidePacket(name, condition, arrived === true)
-          const outcome = arrived === true ? 'arrived' : 'lost'
-          print.result(
-            { condition, outcome },
-            `Decided: the packet ${outcome === 'lost' ? 'was lost' : 'arrived'}.`
-          )
-        })
     )
 }
 
@@ -340,12 +290,6 @@ function incomingTokenOf({ incomingToken, incomingTokenFile }: IncomingTokenOpti
 
 function routesOf({ route }: UpdateOptions): readonly string[] | undefined {
   return route?.length === 1 && route[0] === NONE ? [] : route
-}
-
-function parseValue(text: string): bigint {
-  if (!/^(?:0|[1-9]\d{0,37})$/.test(text))
-    throw new InvalidArgumentError("Expected a whole number of the asset's smallest unit.")
-  return BigInt(text)
 }
 
 function parseBound(text: string): NewBound {

@@ -52,30 +52,23 @@ export function statusCommand(run: RunSession): Command {
 }
 
 async function findMatters(client: OperatorClient): Promise<readonly Matter[]> {
-  const [lost, peers, endpoints] = await Promise.all([
+  const [lost, peers, unknownCount, endpoints] = await Promise.all([
     client.listLostPayments(COUNTED_MAX),
     client.peers.list(COUNTED_MAX),
-    client.webhooks.list(undefined)
+    client.peers.countUnknownPackets(),
+    client.webhooks.countAwaiting()
   ])
-  const unknown = await Promise.all(
-    peers.items.map(({ name }) => client.peers.unknownPackets(name, COUNTED_MAX))
-  )
-  const unknownCount = unknown.reduce((sum, { items }) => sum + items.length, 0)
-  const disabled = endpoints.filter(({ disabledAt }) => disabledAt !== undefined)
-  const failing = endpoints.filter(
-    (endpoint) => !disabled.includes(endpoint) && endpoint.failingSince !== undefined
-  )
   return [
     { what: 'lost payments', count: lost.items.length, see: 'lost-payment list' },
     {
       what: 'packets of which it is not known whether they arrived',
-      count: Math.min(unknownCount, COUNTED_MAX),
+      count: unknownCount,
       see: 'peer unknown-packets'
     },
     { what: 'peers that can pay little more', count: peers.items.filter(isLow).length, see: 'peer list' },
     { what: 'peers that are owed much', count: peers.items.filter(isHigh).length, see: 'peer list' },
-    { what: 'webhook endpoints that are disabled', count: disabled.length, see: 'webhook list' },
-    { what: 'webhook endpoints that fail', count: failing.length, see: 'webhook list' }
+    { what: 'webhook endpoints that are disabled', count: endpoints.disabledCount, see: 'webhook list' },
+    { what: 'webhook endpoints that fail', count: endpoints.failingCount, see: 'webhook list' }
   ]
 }
 

@@ -125,17 +125,20 @@ function addEndings(webhook: Command, run: RunSession): void {
 function addReads(webhook: Command, run: RunSession): void {
   webhook
     .command('list')
-    .description('list endpoints, one a line')
+    .description('list endpoints')
     .addOption(new Option('--service <service>', 'only those of this service').choices(EVENTFUL_SERVICES))
     .action(({ service }: { readonly service?: EventfulService }, command: Command) =>
       run(command, async ({ client, print }) => {
-        const endpoints = await client.webhooks.list(service)
-        for (const endpoint of endpoints)
-          print.line(
-            endpointJson(endpoint),
-            `${endpoint.id}  ${endpoint.service.padEnd(15)}  ${stateOf(endpoint).padEnd(8)}  ${endpoint.url}`
-          )
-        if (endpoints.length === 0) print.note('No endpoints.')
+        print.list(await client.webhooks.list(service), {
+          name: 'endpoints',
+          columns: [
+            ['Endpoint', ({ id }) => id],
+            ['Service', (endpoint) => endpoint.service],
+            ['State', stateOf],
+            ['URL', ({ url }) => url]
+          ],
+          json: endpointJson
+        })
       })
     )
   webhook
@@ -149,14 +152,22 @@ function addReads(webhook: Command, run: RunSession): void {
     )
   webhook
     .command('attempts')
-    .description('list attempts to deliver to an endpoint, the newest first, one a line')
+    .description('list attempts to deliver to an endpoint, the newest first')
     .argument('<id>', 'its id', parseUuid)
     .addOption(limitOption())
     .action((id: string, { limit }: { readonly limit: number }, command: Command) =>
       run(command, async ({ client, print }) => {
-        const attempts = await client.webhooks.attempts(id, limit)
-        for (const attempt of attempts) print.line(attemptJson(attempt), attemptText(attempt))
-        if (attempts.length === 0) print.note('No attempts.')
+        print.list(await client.webhooks.attempts(id, limit), {
+          name: 'attempts',
+          columns: [
+            ['Time', ({ attemptedAt }) => instantText(attemptedAt)],
+            ['Type', ({ eventType }) => eventType],
+            ['Answer', answerOf],
+            ['Took', ({ durationMs }) => `${String(durationMs)} ms`, 'right'],
+            ['Event', ({ eventId }) => eventId]
+          ],
+          json: attemptJson
+        })
       })
     )
 }
@@ -244,6 +255,11 @@ function attemptJson(attempt: events.WebhookAttempt): object {
 }
 
 function attemptText(attempt: events.WebhookAttempt): string {
-  const answer = attempt.status === 0 ? attempt.failure : String(attempt.status)
-  return `${instantText(attempt.attemptedAt)}  ${attempt.eventType.padEnd(28)}  ${answer.padEnd(9)}  ${String(attempt.durationMs)} ms  ${attempt.eventId}`
+  const { attemptedAt, eventType, durationMs, eventId } = attempt
+  return `${instantText(attemptedAt)}  ${eventType}  ${answerOf(attempt)}  ${String(durationMs)} ms  ${eventId}`
+}
+
+/** The status, or why there is none. */
+function answerOf({ status, failure }: events.WebhookAttempt): string {
+  return status === 0 ? failure : String(status)
 }

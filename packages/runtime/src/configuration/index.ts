@@ -9,6 +9,7 @@ export {
   type SettingDescription
 } from './load.js'
 export { Secret } from './secret.js'
+export { grpcClientSettings, grpcClientTls, type GrpcClientTexts } from './grpc-client-settings.js'
 export { loadMigrationConfiguration } from './load-migration.js'
 export * as setting from './settings.js'
 export { parsePairs } from './settings.js'

@@ -183,7 +183,7 @@ export const operatorSettings = {
   OPERATOR_ISSUERS: setting
     .text({
       description:
-        'OpenID Connect issuers whose ID tokens say which person operates: a JSON list. Of each the `issuer` exactly as in `iss`, the `clientIds` that its tokens must be for, the `rolesClaim` (the name of a claim, or a list of the names that lead to it), and in `roles` the values of that claim for `viewer`, `operator` and `approver`. See [operators](operations.md#operators).',
+        'OpenID Connect issuers whose ID tokens say which person operates: a JSON list. Of each the `issuer` exactly as in `iss`, the `clientIds` that its tokens must be for, the `personClaim` that tells who somebody is if that is not `sub` (required for an issuer that has only pairwise subjects), the `rolesClaim` (the name of a claim, or a list of the names that lead to it), and in `roles` the values of that claim for `viewer`, `operator` and `approver`. See [operators](operations.md#operators).',
       example:
         '[{"issuer":"https://login.wallet.example","clientIds":["console"],"rolesClaim":"groups","roles":{"viewer":["support"],"operator":["operations"],"approver":["treasury"]}}]'
     })
@@ -191,7 +191,7 @@ export const operatorSettings = {
   OPERATOR_MACHINES: setting
     .text({
       description:
-        "What each client of GRPC_OPERATOR_CLIENTS may do without a person's token: `name=role+role`, separated by commas, the name as in its certificate, the roles `viewer`, `operator` and `approver`. A client that acts for people, such as a console, is not named. In production nothing without it; in development everything. In plain text every client is called `development`, also the resource server, which must be able to read at the auth server. Required in production unless OPERATOR_ISSUERS is set.",
+        "What each client of GRPC_OPERATOR_CLIENTS may do without a person's token: `name=role+role`, separated by commas, the name as in its certificate, the roles `viewer`, `operator` and `approver`. A client that acts for people, such as a console, is not named. In production nothing without it; in development everything. In plain text every client is called `development`, also the resource server, which must be able to read at the auth server. Where OPERATOR_ISSUERS is set, a machine that may act in production must be one whose key nobody who operates can use, and `unattended` says so: `name=operator+unattended`. Required in production unless OPERATOR_ISSUERS is set.",
       example: 'spiffe://wallet.example/operator=operator+approver'
     })
     .optional(),
@@ -215,7 +215,7 @@ export const operatorAmountSettings = {
   OPERATOR_SECOND_PERSON_FROM: setting
     .text({
       description:
-        'From which amount on deposits, withdrawals, refunds, approvals of payments, settlements with peers and the limits of peers are done only once another person approves them, in major units by asset code: `10000.00 USD, 9000.00 EUR`. In an asset that is not listed, always; `always`: in every asset. Needs OPERATOR_ISSUERS. See [a second person](operations.md#a-second-person).',
+        'From which amount on deposits, withdrawals, refunds, approvals of payments, settlements with peers, decisions about packets to peers, raised limits of what peers may owe and may be owed, changes of where payments to a peer go, other holders, ends of freezes and further wallet addresses of accounts that hold as much, and deletions of approval rules are done only once another person approves them, in major units by asset code: `10000.00 USD, 9000.00 EUR`. In an asset that is not listed, always; `always`: in every asset. Needs OPERATOR_ISSUERS. See [a second person](operations.md#a-second-person).',
       example: '10000.00 USD, 9000.00 EUR'
     })
     .optional()

@@ -1,5 +1,5 @@
 export { answering } from './answering.js'
-export { invalidField, readEventTypes } from './fields.js'
+export { invalidField, readEventTypes, readInstant } from './fields.js'
 export {
   cutPage,
   type Page,

@@ -63,6 +63,22 @@ describe('a database', () => {
     await expect(look().catch(look)).resolves.toBe('is read-only')
   })
 
+  it('that commits alone is none to start with, and stays one for whoever has used it', async () => {
+    await asAdmin(`alter database ${database} set default_transaction_read_only = off`)
+    const refusing: RawQueries = {
+      $queryRaw: () => Promise.reject(Object.assign(new Error('alone'), { code: 'NOT_SYNCHRONOUS' }))
+    }
+    let used = refusing
+    const either: RawQueries = { $queryRaw: (statement) => used.$queryRaw(statement) }
+    const dependency = databaseDependency(either, folder)
+    expect(await dependency.check()).toBe('commits without a standby')
+    used = queries
+    await asAdmin(`select pg_terminate_backend(pid) from pg_stat_activity where datname = '${database}'`)
+    await expect(dependency.check().catch(() => dependency.check())).resolves.toBeUndefined()
+    used = refusing
+    expect(await dependency.check()).toBeUndefined()
+  })
+
   it('that has stopped does not answer', async () => {
     await asAdmin(`drop database ${database} with (force)`)
     await expect(look().catch(look)).rejects.toThrow()

@@ -29,6 +29,13 @@ export interface IssuerKeys {
    * @throws IssuerUnavailable when they cannot be had
    */
   of(issuer: string): JWTVerifyGetKey
+  /**
+   * What `sub` of an issuer's tokens is, as its discovery document said last: `public` for the same at every client, `pairwise` for
+   * another at each (OpenID Connect Core §8). undefined where it does not say.
+   *
+   * @throws IssuerUnavailable when it was never had and cannot be
+   */
+  subjectTypesOf(issuer: string): Promise<readonly string[] | undefined>
 }
 
 /** What finding keys needs. */
@@ -42,10 +49,15 @@ export interface IssuerKeysOptions {
 
 interface FetchedKeys {
   readonly find: JWTVerifyGetKey
+  readonly subjectTypes: readonly string[] | undefined
   readonly fetchedAtMs: number
 }
 
-const discoverySchema = z.object({ issuer: z.string(), jwks_uri: z.string() })
+const discoverySchema = z.object({
+  issuer: z.string(),
+  jwks_uri: z.string(),
+  subject_types_supported: z.array(z.string()).optional()
+})
 
 const jwksSchema = z.object({ keys: z.array(z.looseObject({ kty: z.string() })).max(100) })
 
@@ -80,7 +92,8 @@ export function createIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
         if (!(error instanceof errors.JWKSNoMatchingKey) || !isOld) throw error
         return (await fetchOnce(issuer)).find(header, token)
       }
-    }
+    },
+    subjectTypesOf: async (issuer) => (fetched.get(issuer) ?? (await fetchOnce(issuer))).subjectTypes
   }
 }
 
@@ -98,7 +111,8 @@ async function fetchKeys(
     if (!allowHttp && !document.jwks_uri.startsWith('https://'))
       throw new Error('jwks_uri must be an https URL')
     const { keys } = jwksSchema.parse((await httpClient.getJson(document.jwks_uri)).body)
-    return { find: createLocalJWKSet({ keys }), fetchedAtMs: clock.now() }
+    const subjectTypes = document.subject_types_supported
+    return { find: createLocalJWKSet({ keys }), subjectTypes, fetchedAtMs: clock.now() }
   } catch (error) {
     const reason = error instanceof OutgoingRequestError ? error.reason : 'malformed'
     logger.warn({ issuer, reason, error }, 'the keys of an issuer cannot be fetched')

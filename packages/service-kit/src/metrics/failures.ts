@@ -26,13 +26,18 @@ export function publishFailures<WorkerName extends string, Operation extends str
       'worker',
       known.workers
     ),
-    countStoreError: metrics.addCounters(
-      {
-        name: 'open_payments_shared_store_errors_total',
-        help: 'Operations of the shared store that failed.'
-      },
-      'operation',
-      known.operations
-    )
+    countStoreError: publishStoreErrors(metrics, known.operations)
   }
+}
+
+/** Publishes how often the shared store could not be asked, by operation. */
+export function publishStoreErrors<Operation extends string>(
+  metrics: Pick<Metrics, 'addCounters'>,
+  operations: readonly Operation[]
+): (operation: Operation) => void {
+  return metrics.addCounters(
+    { name: 'open_payments_shared_store_errors_total', help: 'Operations of the shared store that failed.' },
+    'operation',
+    operations
+  )
 }

@@ -31,7 +31,8 @@ export class Metrics {
       name: 'open_payments_metrics_source_up',
       help: 'Whether the gauges of a source could be read for this scrape (1), or are missing from it (0).',
       labelNames: ['source'],
-      registers: [this.#registry]
+      // Published with the first source.
+      registers: []
     })
   }
 
@@ -148,6 +149,7 @@ export class Metrics {
       gauge: new Gauge({ ...description, registers: [this.#registry] })
     }))
     const { name } = source
+    if (this.#sources.length === 0) this.#registry.registerMetric(this.#sourceUp)
     this.#sources.push(
       new MeasuredSource({
         name,

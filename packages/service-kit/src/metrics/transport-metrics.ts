@@ -31,20 +31,18 @@ export interface TransportMetrics<Listener extends string> {
   readonly watchPool: (pool: MeasuredPool) => void
 }
 
-/**
- * Publishes what `docs/metrics.md` lists of transports.
- *
- * @param options.listeners the HTTP listeners of the service
- * @param options.version of the service
- */
+/** A service whose transports are measured. */
+interface MeasuredService<Listener extends string> {
+  /** Its HTTP listeners. */
+  readonly listeners: readonly Listener[]
+  readonly version: string
+}
+
+/** Publishes what `docs/metrics.md` lists of the transports of a service with gRPC and a database. */
 export function publishTransports<Listener extends string>(
   metrics: Metrics,
-  options: { readonly listeners: readonly Listener[]; readonly version: string }
+  service: MeasuredService<Listener>
 ): TransportMetrics<Listener> {
-  metrics.addInfo(
-    { name: 'open_payments_build_info', help: 'Always 1: which version runs, on which version of Node.' },
-    { version: options.version, node: process.versions.node }
-  )
   const served = metrics.addHistogram(
     {
       name: 'open_payments_grpc_server_call_duration_seconds',
@@ -52,6 +50,24 @@ export function publishTransports<Listener extends string>(
     },
     ['method', 'code'],
     DURATION_BUCKETS
+  )
+  return {
+    ...publishClientTransports(metrics, service),
+    grpcServer(method, code, durationSeconds) {
+      served({ method, code }, durationSeconds)
+    },
+    ...publishDatabase(metrics)
+  }
+}
+
+/** Publishes what `docs/metrics.md` lists of the transports of a service that only calls others, and has no database. */
+export function publishClientTransports<Listener extends string>(
+  metrics: Metrics,
+  { listeners, version }: MeasuredService<Listener>
+): Pick<TransportMetrics<Listener>, 'http' | 'watchListener' | 'grpcClient'> {
+  metrics.addInfo(
+    { name: 'open_payments_build_info', help: 'Always 1: which version runs, on which version of Node.' },
+    { version, node: process.versions.node }
   )
   const called = metrics.addHistogram(
     {
@@ -62,11 +78,8 @@ export function publishTransports<Listener extends string>(
     DURATION_BUCKETS
   )
   return {
-    http: publishHttp(metrics, options.listeners),
+    http: publishHttp(metrics, listeners),
     watchListener: publishConnections(metrics),
-    grpcServer(method, code, durationSeconds) {
-      served({ method, code }, durationSeconds)
-    },
     grpcClient: {
       ended(method, code, durationSeconds) {
         called({ method, code }, durationSeconds)
@@ -78,8 +91,7 @@ export function publishTransports<Listener extends string>(
         },
         'method'
       )
-    },
-    ...publishDatabase(metrics)
+    }
   }
 }
 

@@ -36,6 +36,8 @@ export interface OperatorContext extends UnaryContext {
   readonly actor: Actor
   /** The role that the call needed. */
   readonly role: Role
+  /** All roles of whoever operates. */
+  readonly roles: ReadonlySet<Role>
 }
 
 /** Turns plain functions into handlers that know who operates. */
@@ -124,6 +126,7 @@ function actingAs(context: UnaryContext, { operator, role }: Admitted): Operator
     clientNames: operator.names,
     actor: actorOf(operator),
     role,
+    roles: operator.roles,
     get signal() {
       return context.signal
     }

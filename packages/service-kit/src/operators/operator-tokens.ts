@@ -9,6 +9,7 @@ import {
   SIGNATURE_ALGORITHMS
 } from '../issuers/index.js'
 import type { Operator, Role } from './operator.js'
+import { arePairwise, pairwiseProblem } from './pairwise.js'
 import type { OperatorIssuer, OperatorIssuers } from './settings.js'
 
 /** Key of the metadata that carries the ID token of the person who operates. */
@@ -33,8 +34,9 @@ export interface OperatorTokenOptions {
 /** Verifies the ID token of a person who operates. */
 export type VerifyOperatorToken = (token: string) => Promise<Operator>
 
+const identifier = z.string().regex(/^[\x21-\x7e]{1,255}$/)
 const claimsSchema = z.object({
-  sub: z.string().regex(/^[\x21-\x7e]{1,255}$/),
+  sub: identifier,
   name: z.string().optional(),
   preferred_username: z.string().optional()
 })
@@ -53,12 +55,13 @@ export function createOperatorTokenVerifier(options: OperatorTokenOptions): Veri
     const claims = claimsSchema.safeParse(payload)
     if (!claims.success)
       throw unauthenticated(`${claims.error.issues[0]?.path.join('.') ?? 'a claim'} is malformed`)
-    const { sub, name, preferred_username: username } = claims.data
+    const { sub: tokenSub, name, preferred_username: username } = claims.data
+    const sub = personIn(payload, issuer, tokenSub)
     const shown = (name ?? username ?? '').replace(UNSHOWN, '').slice(0, NAME_LENGTH_MAX)
     // What the issuer vouches for comes first: people may choose their name themselves.
     return {
       names: [`${sub} at ${iss}${shown === '' ? '' : ` (${shown})`}`],
-      person: { issuer: iss, sub, name: shown },
+      person: { issuer: iss, sub, name: shown, tokenSub },
       roles: rolesIn(payload, issuer)
     }
   }
@@ -81,7 +84,7 @@ function issuerOf(token: string): string {
 async function verifySignature(
   token: string,
   iss: string,
-  { clientIds }: OperatorIssuer,
+  { clientIds, personClaim }: OperatorIssuer,
   { keys, clock }: OperatorTokenOptions
 ): Promise<JWTPayload> {
   try {
@@ -96,6 +99,8 @@ async function verifySignature(
     })
     const { typ = 'JWT' } = protectedHeader
     if (typ.toUpperCase() !== 'JWT') throw unauthenticated('typ must be JWT: it is no ID token')
+    if (personClaim === undefined && arePairwise(await keys.subjectTypesOf(iss)))
+      throw unauthenticated(pairwiseProblem(iss))
     return payload
   } catch (error) {
     if (error instanceof IssuerUnavailable)
@@ -112,6 +117,14 @@ function assertFor({ aud, azp }: JWTPayload, { clientIds }: OperatorIssuer): voi
     throw unauthenticated('aud must be a client of its issuer in OPERATOR_ISSUERS, and nobody else')
   if (azp !== undefined && !(typeof azp === 'string' && clientIds.includes(azp)))
     throw unauthenticated('azp must be a client of its issuer in OPERATOR_ISSUERS')
+}
+
+/** What tells a person from everyone else: at every client the same. */
+function personIn(payload: JWTPayload, { personClaim }: OperatorIssuer, sub: string): string {
+  if (personClaim === undefined) return sub
+  const found = identifier.safeParse(payload[personClaim])
+  if (!found.success) throw unauthenticated(`${personClaim} is missing or malformed`)
+  return found.data
 }
 
 function rolesIn(payload: JWTPayload, { rolesClaim, rolesOfValue }: OperatorIssuer): Set<Role> {

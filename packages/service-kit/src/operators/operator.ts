@@ -25,10 +25,12 @@ export interface Operator {
 export interface Person {
   /** `iss` of their ID token. */
   readonly issuer: string
-  /** `sub` of their ID token. */
+  /** What tells them from everyone else there: `sub` of their ID token, or the claim that OPERATOR_ISSUERS names. */
   readonly sub: string
   /** What they are called, which they may have chosen themselves; may be empty. */
   readonly name: string
+  /** `sub` of their ID token, by which an account may be held; of records only proposals have it. */
+  readonly tokenSub?: string | undefined
 }
 
 /** Who ordered or decided something, as it is recorded. */
@@ -52,7 +54,7 @@ export function actorOf({ names, person }: Operator): Actor {
   return { key: machine, person: undefined }
 }
 
-/** Whether two are one where two persons are needed. All machines are one: whoever runs them has them all. */
+/** Whether two are one where two persons are needed. All machines are one, and none is a second person: whoever runs them has them all. */
 export function isSamePerson({ person: one }: Actor, { person: other }: Actor): boolean {
   if (one === undefined || other === undefined) return one === other
   return one.issuer === other.issuer && one.sub === other.sub

@@ -13,6 +13,7 @@ export const EVENT_ROLES: RolesOf<typeof events.EventServiceService> = {
 export const WEBHOOK_ROLES: RolesOf<typeof events.WebhookServiceService> = {
   createWebhookEndpoint: 'operator',
   listWebhookEndpoints: 'viewer',
+  countWebhookEndpoints: 'viewer',
   getWebhookEndpoint: 'viewer',
   updateWebhookEndpoint: 'operator',
   disableWebhookEndpoint: 'operator',

@@ -5,6 +5,8 @@ import { PLAIN_TEXT_MACHINE, type Role, ROLES } from './operator.js'
 export interface OperatorIssuer {
   /** Audiences of ID tokens that count. */
   readonly clientIds: readonly string[]
+  /** Claim of an ID token that tells a person from everyone else at the issuer; undefined for `sub`. */
+  readonly personClaim: string | undefined
   /** Where in an ID token the roles are: the name of a claim, or the names that lead to it. */
   readonly rolesClaim: readonly string[]
   /** Roles by the values of that claim. */
@@ -14,8 +16,15 @@ export interface OperatorIssuer {
 /** The issuers of operators by their `iss`. */
 export type OperatorIssuers = ReadonlyMap<string, OperatorIssuer>
 
-/** The roles of machines, by the names in their certificates. */
-export type OperatorMachines = ReadonlyMap<string, ReadonlySet<Role>>
+/** What a machine may do without an operator's token. */
+export interface OperatorMachine {
+  readonly roles: ReadonlySet<Role>
+  /** Whether nobody who operates can use its key, as the setting says. */
+  readonly isUnattended: boolean
+}
+
+/** The machines that operate, by the names in their certificates. */
+export type OperatorMachines = ReadonlyMap<string, OperatorMachine>
 
 /** The settings that say who operates. */
 export interface OperatorConfig {
@@ -32,6 +41,7 @@ const issuersSchema = z
     z.strictObject({
       issuer: z.string().refine(isIssuer, { message: 'must be an http or https URL without query' }),
       clientIds: z.array(text).min(1),
+      personClaim: text.optional(),
       rolesClaim: z.union([text, z.array(text).min(1)]),
       roles: z.strictObject({ viewer: values, operator: values, approver: values })
     })
@@ -54,9 +64,10 @@ export function parseOperatorIssuers(json: string | undefined): OperatorIssuers 
     )
   }
   const issuers = new Map<string, OperatorIssuer>()
-  for (const { issuer, clientIds, rolesClaim, roles } of parsed.data) {
+  for (const { issuer, clientIds, personClaim, rolesClaim, roles } of parsed.data) {
     if (issuers.has(issuer)) throw new Error(`OPERATOR_ISSUERS: ${issuer} is there twice`)
-    issuers.set(issuer, { clientIds, rolesClaim: [rolesClaim].flat(), rolesOfValue: byValue(roles) })
+    const found = { clientIds, personClaim, rolesClaim: [rolesClaim].flat(), rolesOfValue: byValue(roles) }
+    issuers.set(issuer, found)
   }
   return issuers
 }
@@ -80,23 +91,29 @@ function byValue(roles: Partial<Record<Role, string[] | undefined>>): Map<string
 /** A name in a certificate, and roles. URIs may contain the sign between them: the last one counts. */
 const MACHINE = /^(.+)=([a-z]+(?:\+[a-z]+)*)$/
 
+/** Says, beside the roles of a machine, that nobody who operates can use its key. */
+const UNATTENDED = 'unattended'
+
 /**
- * Reads the setting OPERATOR_MACHINES: `name=role+role`, separated by commas.
+ * Reads the setting OPERATOR_MACHINES: `name=role+role`, separated by commas, with {@link UNATTENDED} where that is so.
  *
  * @throws Error naming the entry that is wrong
  */
 export function parseOperatorMachines(list: string | undefined): OperatorMachines {
-  const machines = new Map<string, ReadonlySet<Role>>()
+  const machines = new Map<string, OperatorMachine>()
   const entries = (list ?? '').split(',').map((entry) => entry.trim())
   for (const entry of entries.filter((each) => each !== '')) {
     const [, named = '', given = ''] = MACHINE.exec(entry) ?? []
-    const roles = given.split('+').filter(isRole)
-    if (roles.length === 0 || roles.length < given.split('+').length)
-      throw new Error(`OPERATOR_MACHINES: "${entry}" is not a name, = and roles: ${ROLES.join(', ')}`)
+    const words = given.split('+')
+    const roles = words.filter(isRole)
+    if (roles.length === 0 || !words.every((word) => isRole(word) || word === UNATTENDED))
+      throw new Error(
+        `OPERATOR_MACHINES: "${entry}" is not a name, = and roles: ${ROLES.join(', ')}, with ${UNATTENDED} where nobody who operates can use its key`
+      )
     // As names of certificates are compared: DNS names in any case of letters.
     const name = named.includes(':') ? named : named.toLowerCase()
     if (machines.has(name)) throw new Error(`OPERATOR_MACHINES: ${name} is there twice`)
-    machines.set(name, new Set(roles))
+    machines.set(name, { roles: new Set(roles), isUnattended: words.includes(UNATTENDED) })
   }
   return machines
 }
@@ -116,7 +133,7 @@ export function createRolesOfMachine(config: OperatorConfig): RolesOfMachine {
   if (isOpen) return () => new Set(ROLES)
   return (names) => {
     const known = names.length === 0 ? [PLAIN_TEXT_MACHINE] : names
-    return new Set(known.flatMap((name) => [...(machines.get(name) ?? [])]))
+    return new Set(known.flatMap((name) => [...(machines.get(name)?.roles ?? [])]))
   }
 }
 
@@ -141,11 +158,23 @@ export function findUnsafeOperators(config: OperatorConfig): string[] {
     problems.push((error as Error).message)
   }
   try {
-    parseOperatorMachines(config.OPERATOR_MACHINES)
+    const machines = parseOperatorMachines(config.OPERATOR_MACHINES)
+    if (isProduction && config.OPERATOR_ISSUERS !== undefined) problems.push(...findNamelessActors(machines))
   } catch (error) {
     problems.push((error as Error).message)
   }
   return problems
+}
+
+/** Machines by which a person could act beside themselves: propose what they approve, or order what is their own matter. */
+function findNamelessActors(machines: OperatorMachines): readonly string[] {
+  return [...machines].flatMap(([name, { roles, isUnattended }]) =>
+    isUnattended || !(roles.has('operator') || roles.has('approver'))
+      ? []
+      : [
+          `OPERATOR_MACHINES: where people sign in (OPERATOR_ISSUERS), whoever can use the key of ${name} acts as somebody else than themselves, and approves what they proposed by it: give it ${name}=viewer, or say that nobody who operates can use its key: ${name}=${[...roles, UNATTENDED].join('+')}`
+        ]
+  )
 }
 
 function isRole(word: string): word is Role {

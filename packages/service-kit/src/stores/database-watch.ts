@@ -25,6 +25,11 @@ export class DatabaseWatch {
     this.#listeners.push(listener)
   }
 
+  /** Takes note of what a primary is that no connection is made to: it waits for no standby. */
+  observeRefused(server: ServerState): void {
+    this.#server = server
+  }
+
   /** Takes note of what the server of a connection is. */
   observe(server: ServerState): void {
     this.#server = server

@@ -64,6 +64,9 @@ export function openStores<Client extends { $disconnect(): Promise<void> }>(
       onConnected: (server) => {
         databaseWatch.observe(server)
       },
+      onCommittingAlone: (server) => {
+        databaseWatch.observeRefused(server)
+      },
       applicationName: service,
       pooler: config.DATABASE_POOLER,
       connectionsMax: config.DATABASE_CONNECTIONS_MAX,

@@ -16,6 +16,7 @@ import type { Clock } from '@open-payments-server/value-types/clock'
 import { isUuid } from '@open-payments-server/value-types/identifiers'
 import {
   attemptDelivery,
+  countAwaitingEndpoints,
   createEndpoint,
   deleteEndpoint,
   disableEndpoint,
@@ -37,6 +38,7 @@ import {
   cutPage,
   invalidField,
   readEventTypes,
+  readInstant,
   readPageSize,
   readPageToken,
   readTextToken,
@@ -46,6 +48,7 @@ import {
 } from '../grpc/index.js'
 import {
   type Act,
+  type Acting,
   admitOperators,
   type OperatorActs,
   type OperatorHandlers,
@@ -56,10 +59,6 @@ import type { Webhooks } from './open-webhooks.js'
 
 /** Maximum length of the URL of a wallet address, in characters. */
 const WALLET_ADDRESS_LENGTH_MAX = 2_048
-/** First instant of a `google.protobuf.Timestamp`, in milliseconds since 1970: the database reads no earlier year. */
-const INSTANT_MIN_MS = Date.parse('0001-01-01T00:00:00Z')
-/** Its last instant. */
-const INSTANT_MAX_MS = Date.parse('9999-12-31T23:59:59.999Z')
 /** Maximum number of events whose attempts are listed, and of these attempts. */
 const [EVENTS_MAX, EVENT_ATTEMPTS_MAX] = [100, 1_000] as const
 /** Type of the event that tests an endpoint. */
@@ -80,8 +79,8 @@ export interface WebhookServiceDependencies extends Webhooks {
   readonly acts: OperatorActs<WebhookActing>
 }
 
-/** What an act needs anew: its transaction. */
-export interface WebhookActing {
+/** What an act needs anew: its transaction, and to tell of itself. */
+export interface WebhookActing extends Acting {
   readonly database: RawQueries
 }
 
@@ -96,6 +95,7 @@ export function createWebhookService(dependencies: WebhookServiceDependencies): 
     listWebhookEndpoints: handlers.unary(
       answer((request: events.ListWebhookEndpointsRequest) => list(request, dependencies))
     ),
+    countWebhookEndpoints: handlers.unary(answer(() => countAwaitingEndpoints(dependencies.database))),
     getWebhookEndpoint: handlers.unary(
       answer((request: events.GetWebhookEndpointRequest) => get(request, dependencies))
     ),
@@ -119,11 +119,11 @@ function recordedActs(
   const definition = events.WebhookServiceService
   const within =
     <Request, Response>(
-      rpc: (request: Request, dependencies: WebhookServiceDependencies) => Promise<Response>
+      rpc: (request: Request, dependencies: WebhookServiceDependencies & Acting) => Promise<Response>
     ) =>
-    ({ database }: WebhookActing) =>
+    ({ database, onUnchanged }: WebhookActing) =>
     (request: Request) =>
-      rpc(request, { ...dependencies, database })
+      rpc(request, { ...dependencies, database, onUnchanged })
   const look = async ({ id }: { readonly id: string }, { database }: WebhookActing) =>
     found(id, { ...dependencies, database })
   const known = { subject: ({ id }: { readonly id: string }) => endpointSubject(id), look }
@@ -140,6 +140,12 @@ function recordedActs(
   }
   const updating = {
     ...known,
+    replaces: ({ url, eventTypes, walletAddress, enable }: events.UpdateWebhookEndpointRequest) => [
+      ...(url === undefined ? [] : ['url']),
+      ...(eventTypes === undefined ? [] : ['types']),
+      ...(walletAddress === undefined ? [] : ['walletAddress']),
+      ...(enable ? ['disabledCause', 'disabledAt'] : [])
+    ],
     prepare: async ({ url }: events.UpdateWebhookEndpointRequest) => {
       if (url !== undefined) await checkUrl(url, dependencies)
     }
@@ -209,21 +215,24 @@ async function get(
 
 async function update(
   request: events.UpdateWebhookEndpointRequest,
-  dependencies: WebhookServiceDependencies
+  dependencies: WebhookServiceDependencies & Acting
 ): Promise<events.UpdateWebhookEndpointResponse> {
   const { id, url, eventTypes, walletAddress, enable } = request
   await found(id, dependencies)
   const types = eventTypes && readEventTypes(eventTypes.types, 'event_types.types', dependencies.types)
   const wallet = walletAddress === undefined ? undefined : (readWalletAddress(walletAddress) ?? null)
-  await updateEndpoint(dependencies.database, id, { url, types, walletAddress: wallet, enable })
+  const change = { url, types, walletAddress: wallet, enable }
+  if (!(await updateEndpoint(dependencies.database, id, change))) dependencies.onUnchanged()
   return { endpoint: await found(id, dependencies) }
 }
 
 async function disable(
   { id }: events.DisableWebhookEndpointRequest,
-  dependencies: WebhookServiceDependencies
+  dependencies: WebhookServiceDependencies & Acting
 ): Promise<events.DisableWebhookEndpointResponse> {
-  if (isUuid(id)) await disableEndpoint(dependencies.database, id, dependencies.clock.now())
+  const { database, clock, onUnchanged } = dependencies
+  if (!isUuid(id)) throw noEndpoint()
+  if (!(await disableEndpoint(database, id, clock.now()))) onUnchanged()
   return { endpoint: await found(id, dependencies) }
 }
 
@@ -310,10 +319,7 @@ async function replayRpc(
   { id, after }: events.ReplayWebhooksRequest,
   { database }: WebhookServiceDependencies
 ): Promise<events.ReplayWebhooksResponse> {
-  const afterMs = after?.getTime()
-  // Not a number is in no range.
-  if (afterMs !== undefined && !(afterMs >= INSTANT_MIN_MS && afterMs <= INSTANT_MAX_MS))
-    throw invalidField('after', 'must be an instant of the years 1 to 9999')
+  const afterMs = readInstant(after, 'after')
   const eventCount = isUuid(id) ? await replay(database, id, afterMs) : undefined
   if (eventCount === undefined) throw noEndpoint()
   return { eventCount: BigInt(eventCount) }

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   callUnary,
   createClient,
@@ -17,7 +17,12 @@ import { TestClock } from '@open-payments-server/testing'
 import { type JWTPayload, SignJWT } from 'jose'
 import { startGrpcServices } from '../../src/grpc/index.js'
 import { openIssuerKeys } from '../../src/issuers/index.js'
-import { admitOperators, openOperators, type RolesOf } from '../../src/operators/index.js'
+import {
+  admitOperators,
+  openOperators,
+  refusePairwiseIssuers,
+  type RolesOf
+} from '../../src/operators/index.js'
 
 const ROLES: RolesOf<typeof auth.GrantOperatorServiceService> = {
   listGrants: 'viewer',
@@ -38,11 +43,14 @@ const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256
 const stranger = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey
 /** Whether the issuer answers. */
 let isUp = true
+/** What it says of its subjects; undefined for nothing. */
+let subjectTypes: readonly string[] | undefined
 let issuer: string
 const httpServer = createServer((request, response) => {
   const keys = { keys: [{ ...publicKey.export({ format: 'jwk' }), kid: 'one', alg: 'ES256' }] }
   response.writeHead(isUp ? 200 : 503, { 'content-type': 'application/json' })
-  response.end(JSON.stringify(request.url === '/keys' ? keys : { issuer, jwks_uri: `${issuer}/keys` }))
+  const document = { issuer, jwks_uri: `${issuer}/keys`, subject_types_supported: subjectTypes }
+  response.end(JSON.stringify(request.url === '/keys' ? keys : document))
 })
 
 beforeAll(async () => {
@@ -72,22 +80,28 @@ interface Caller {
   readonly stop: () => Promise<void>
 }
 
+/** The setting of the issuer; further members take precedence. */
+const issuersOf = (more: object = {}): string =>
+  JSON.stringify([
+    {
+      issuer,
+      clientIds: ['console'],
+      rolesClaim: ['realm', 'groups'],
+      roles: { viewer: ['support'], operator: ['operations', 'chiefs'], approver: ['treasury', 'chiefs'] },
+      ...more
+    }
+  ])
+
 async function serve(
   environment: 'production' | 'development',
   machines?: string,
-  readers: readonly string[] = []
+  readers: readonly string[] = [],
+  issuerSettings: object = {}
 ): Promise<Caller> {
   const config = {
     ENVIRONMENT: environment,
     OPERATOR_MACHINES: machines,
-    OPERATOR_ISSUERS: JSON.stringify([
-      {
-        issuer,
-        clientIds: ['console'],
-        rolesClaim: ['realm', 'groups'],
-        roles: { viewer: ['support'], operator: ['operations', 'chiefs'], approver: ['treasury', 'chiefs'] }
-      }
-    ])
+    OPERATOR_ISSUERS: issuersOf(issuerSettings)
   }
   const keys = openIssuerKeys({ config: { ENVIRONMENT: 'development' }, clock, logger, lifecycle })
   const definition = auth.GrantOperatorServiceService
@@ -228,6 +242,68 @@ describe('a person who operates', () => {
     isUp = true
     expect(await fresh.call('listGrants', token)).toEqual([`o-1 at ${issuer}`])
     await fresh.stop()
+  })
+})
+
+describe('a person of an issuer with pairwise subjects', () => {
+  const groups = { realm: { groups: ['support'] } }
+  afterEach(() => {
+    subjectTypes = undefined
+    isUp = true
+  })
+
+  it('is one person by the claim that OPERATOR_ISSUERS names, whatever `sub` each client has', async () => {
+    subjectTypes = ['pairwise']
+    const caller = await serve('production', undefined, [], {
+      clientIds: ['console', 'command-line'],
+      personClaim: 'oid'
+    })
+    for (const [aud, sub] of [
+      ['console', 'p-1'],
+      ['command-line', 'p-2']
+    ])
+      expect(await caller.call('listGrants', [await idToken({ ...groups, aud, sub, oid: 'olga' })])).toEqual([
+        `olga at ${issuer}`
+      ])
+    for (const oid of [undefined, 7, 'o 1', '', 'o'.repeat(256)])
+      expect(await caller.call('listGrants', [await idToken({ ...groups, oid })])).toBe(
+        'UNAUTHENTICATED: operator-token: oid is missing or malformed'
+      )
+    await caller.stop()
+  })
+
+  it('is not admitted without such a claim', async () => {
+    subjectTypes = ['pairwise']
+    const caller = await serve('production')
+    expect(await caller.call('listGrants', [await idToken(groups)])).toMatch(/^UNAUTHENTICATED: .*pairwise/)
+    await caller.stop()
+  })
+
+  it.each<[string, readonly string[] | undefined, object, boolean]>([
+    ['refused', ['pairwise'], {}, true],
+    ['not refused with a claim', ['pairwise'], { personClaim: 'oid' }, false],
+    ['not refused with other subjects, too', ['pairwise', 'public'], {}, false],
+    ['not refused when it does not say', undefined, {}, false]
+  ])('lets the issuer be %s at the start', async (_what, types, settings, isRefused) => {
+    subjectTypes = types
+    const keys = openIssuerKeys({ config: { ENVIRONMENT: 'development' }, clock, logger, lifecycle })
+    const config = { ENVIRONMENT: 'production', OPERATOR_ISSUERS: issuersOf(settings) } as const
+    const refused = await refusePairwiseIssuers(config, keys).then(
+      () => '',
+      (error: unknown) => String(error)
+    )
+    expect(refused.includes(`${issuer} gives one person another sub at each client`)).toBe(isRefused)
+  })
+
+  it('is found with the first token when the issuer was away at the start', async () => {
+    subjectTypes = ['pairwise']
+    isUp = false
+    const keys = openIssuerKeys({ config: { ENVIRONMENT: 'development' }, clock, logger, lifecycle })
+    await refusePairwiseIssuers({ ENVIRONMENT: 'production', OPERATOR_ISSUERS: issuersOf() }, keys)
+    const caller = await serve('production')
+    isUp = true
+    expect(await caller.call('listGrants', [await idToken(groups)])).toMatch(/^UNAUTHENTICATED: .*pairwise/)
+    await caller.stop()
   })
 })
 

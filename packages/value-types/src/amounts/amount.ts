@@ -73,12 +73,16 @@ export function formatAmount(amount: Amount): AmountWire {
   return { value: amount.value.toString(), assetCode: amount.asset.code, assetScale: amount.asset.scale }
 }
 
+/** The value in major units, exact: `12.50` for `1250n` at scale 2. {@link parseMajorUnits} reads it. */
+export function formatMajorUnits({ value, asset: { scale } }: Amount): string {
+  const digits = value.toString().padStart(scale + 1, '0')
+  const whole = digits.slice(0, digits.length - scale)
+  return scale === 0 ? whole : `${whole}.${digits.slice(digits.length - scale)}`
+}
+
 /** The amount as a person reads it, exact: `12.50 USD` for `1250n` at scale 2. */
 export function describeAmount(amount: Amount): string {
-  const { code, scale } = amount.asset
-  const digits = amount.value.toString().padStart(scale + 1, '0')
-  const whole = digits.slice(0, digits.length - scale)
-  return scale === 0 ? `${whole} ${code}` : `${whole}.${digits.slice(digits.length - scale)} ${code}`
+  return `${formatMajorUnits(amount)} ${amount.asset.code}`
 }
 
 /**

@@ -7,6 +7,7 @@ export {
   ASSET_SCALE_MAX,
   describeAmount,
   formatAmount,
+  formatMajorUnits,
   isSameAsset,
   parseAmount,
   parseAmountValue,
@@ -24,4 +25,10 @@ export {
 } from './quoted-amounts.js'
 export { parseRate, type Rate, RATE_ONE, unitRatio } from './rate.js'
 export { readAmount } from './read-amount.js'
-export { parseThresholds, reachesThreshold, type Threshold, type Thresholds } from './thresholds.js'
+export {
+  parseThresholds,
+  reachesThreshold,
+  reachThresholds,
+  type Threshold,
+  type Thresholds
+} from './thresholds.js'

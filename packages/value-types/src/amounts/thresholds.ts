@@ -30,11 +30,26 @@ export function parseThresholds(text: string, setting: string): Thresholds {
 }
 
 /** Whether an amount is at its threshold, or above it. An amount in an asset that has none always is. */
-export function reachesThreshold({ asset, value }: Amount, thresholds: Thresholds): boolean {
-  const threshold = thresholds === 'always' ? undefined : thresholds.get(asset.code)
-  if (threshold === undefined) return true
-  const scale = Math.max(asset.scale, threshold.scale)
-  return scaled(value, asset.scale, scale) >= scaled(threshold.value, threshold.scale, scale)
+export function reachesThreshold(amount: Amount, thresholds: Thresholds): boolean {
+  return reachThresholds([amount], thresholds)
+}
+
+/**
+ * Whether amounts together are at their thresholds, or above them: half of one asset's and half of another's are. With one in an asset that
+ * has none they always are, and no amounts never.
+ */
+export function reachThresholds(amounts: readonly Amount[], thresholds: Thresholds): boolean {
+  // The sum of the parts of thresholds that amounts are.
+  let [numerator, denominator] = [0n, 1n]
+  for (const { asset, value } of amounts) {
+    const threshold = thresholds === 'always' ? undefined : thresholds.get(asset.code)
+    if (threshold === undefined || threshold.value === 0n) return true
+    const scale = Math.max(asset.scale, threshold.scale)
+    const whole = scaled(threshold.value, threshold.scale, scale)
+    numerator = numerator * whole + scaled(value, asset.scale, scale) * denominator
+    denominator *= whole
+  }
+  return numerator >= denominator
 }
 
 function scaled(value: bigint, from: number, to: number): bigint {

@@ -1,5 +1,7 @@
 export { readBase64url } from './base64url.js'
 export { contentHash } from './content-hash.js'
+export { withoutFinalSlashes } from './final-slashes.js'
+export { normalizeWalletAddress, parseHttpUrl, URL_LENGTH_MAX } from './http-url.js'
 export {
   hashSecret,
   idBefore,

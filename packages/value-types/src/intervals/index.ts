@@ -1,6 +1,14 @@
 export { describeInterval } from './describe-interval.js'
 export { IntervalError } from './interval-error.js'
 export {
+  isOnWhatOthersMade,
+  isPaying,
+  isPayment,
+  type LimitedItem,
+  payableUntilMs,
+  payeesOf
+} from './payments.js'
+export {
   INTERVAL_LENGTH_MAX,
   intervalBounds,
   intervalIndexAt,

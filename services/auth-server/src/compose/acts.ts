@@ -1,4 +1,4 @@
-import { Acts, deferred, type Later } from '@open-payments-server/service-kit/operators'
+import { type Acting, Acts, deferred, type Later } from '@open-payments-server/service-kit/operators'
 import { CallRefused } from '../domain/call-refused.js'
 import type { RevocationEvent } from '../domain/revocations.js'
 import type { ActingDependencies } from '../grpc/acts.js'
@@ -11,9 +11,14 @@ import type { GrpcDependencies } from './grpc-dependencies.js'
  */
 export function createActs(dependencies: GrpcDependencies): Acts<Queries, ActingDependencies> {
   const { logger, counters, onEventsAppended } = dependencies
-  const acting = (database: Queries, later: Later): ActingDependencies => ({
+  const acting = (
+    database: Queries,
+    later: Later,
+    onUnchanged: Acting['onUnchanged']
+  ): ActingDependencies => ({
     ...dependencies,
     database,
+    onUnchanged,
     logger: deferred(logger, later),
     counters: deferred(counters, later),
     revocations: {
@@ -26,7 +31,9 @@ export function createActs(dependencies: GrpcDependencies): Acts<Queries, Acting
       later(onEventsAppended)
     }
   })
-  return new Acts({ ...dependencies, dependencies, acting })
+  // What takes several steps counts as done.
+  const outside = { ...dependencies, onUnchanged: () => undefined }
+  return new Acts({ ...dependencies, dependencies: outside, acting })
 }
 
 async function publish(

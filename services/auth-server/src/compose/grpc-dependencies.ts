@@ -10,6 +10,7 @@ import type { RevocationBus } from '../domain/revocations.js'
 import type { GrpcClientLists } from '../grpc/allowed-clients.js'
 import type { Database } from '../modules/database.js'
 import type { TokenReader } from '../modules/tokens/index.js'
+import type { ConsentProofs } from './consent-proofs.js'
 
 /** The dependencies of the gRPC services. */
 export interface GrpcDependencies {
@@ -30,6 +31,9 @@ export interface GrpcDependencies {
   readonly operators: Operators
   readonly counters: RpcCounters & Pick<GrantCounters, 'countGrant'>
   readonly telling: Telling
+  readonly consentProofs: ConsentProofs
+  /** The grant endpoint exactly as wallet addresses advertise it. */
+  readonly grantEndpoint: string
   /** Signals that there are events to publish. */
   readonly onEventsAppended: () => void
 }

@@ -24,6 +24,7 @@ import {
   listAllowedGrantsRpc,
   lowerGrantRpc,
   pauseGrantRpc,
+  resumeGrantRpc,
   stopGrantRpc
 } from '../grpc/holder-grants.js'
 import { introspectRpc } from '../grpc/introspection.js'
@@ -134,11 +135,12 @@ function grantOperatorService(
 
 function holderGrantService(dependencies: GrpcDependencies): auth.HolderGrantServiceServer {
   const handlers = createHandlers(dependencies.logger, dependencies.callObserver)
+  const proving = { ...dependencies, ...dependencies.consentProofs }
   return {
     listAllowedGrants: handlers.unary(answer(listAllowedGrantsRpc(dependencies))),
-    getAllowedGrant: handlers.unary(answer(getAllowedGrantRpc(dependencies))),
-    pauseGrant: handlers.unary(answer(pauseGrantRpc('paused', dependencies))),
-    resumeGrant: handlers.unary(answer(pauseGrantRpc('resumed', dependencies))),
+    getAllowedGrant: handlers.unary(answer(getAllowedGrantRpc(proving))),
+    pauseGrant: handlers.unary(answer(pauseGrantRpc(dependencies))),
+    resumeGrant: handlers.unary(answer(resumeGrantRpc(proving))),
     lowerGrant: handlers.unary(answer(lowerGrantRpc(dependencies))),
     stopGrant: handlers.unary(answer(stopGrantRpc(dependencies)))
   }

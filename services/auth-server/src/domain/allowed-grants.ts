@@ -11,7 +11,7 @@ export interface Holder {
   readonly sub: string
 }
 
-/** Who acts on grants that they consented to. */
+/** Who acts on grants of wallet addresses that they hold. */
 export interface ActingHolder extends Holder {
   /** URLs of the wallet addresses that they hold, each once. */
   readonly walletAddresses: readonly string[]
@@ -20,7 +20,7 @@ export interface ActingHolder extends Holder {
 /** What an account holder did with a grant. */
 export type GrantActKind = 'paused' | 'resumed' | 'lowered' | 'stopped'
 
-/** What an account holder sees of a grant: `ended` however it ended. */
+/** What an account holder sees of a grant: `ended` however it ended, and only when none of its tokens is active any more. */
 export type AllowedState = 'in-force' | 'paused' | 'ended'
 
 /** An access item, and what is spent under it. */
@@ -41,10 +41,12 @@ export interface AllowedGrant {
   readonly id: string
   /** URL of the wallet address whose account holder consented. */
   readonly walletAddress: string
+  /** Whether another person than whoever asks proved the consent, as holder of the wallet address before them; false for an operator. */
+  readonly isConsentOfAnother: boolean
   readonly clientWalletAddress: string | undefined
   readonly clientJwkThumbprint: string | undefined
   readonly clientName: string | undefined
-  /** Whether its tokens were revoked: it ended before its time, or was not collected. */
+  /** Whether it was revoked or declined, by whomever: nothing is left to be stopped. */
   readonly isRevoked: boolean
   readonly state: AllowedState
   readonly access: readonly AllowedAccessItem[]
@@ -52,10 +54,14 @@ export interface AllowedGrant {
   readonly updatedAtMs: number
   /** When room was last reserved under it; undefined if never. */
   readonly lastUsedAtMs: number | undefined
-  /** The end that an account holder set. */
+  /** From when on no token of it is active: as an account holder set it, or when nothing is left of it. */
   readonly endsAtMs: number | undefined
+  /** The same as it was consented to. */
+  readonly consentedEndsAtMs: number | undefined
   /** When it ends, or ended; undefined for one that goes on until it is stopped. */
   readonly endedAtMs: number | undefined
+  /** From when on nothing can be paid, because the last interval is over; undefined when payments go on until it ends. */
+  readonly payableUntilMs: number | undefined
   readonly pausedAtMs: number | undefined
 }
 

@@ -18,6 +18,12 @@ export type CallRefusedBecause =
   | 'inactive-token'
   /** The grant has ended, and nothing of it can change any more. */
   | 'grant-ended'
+  /** Somebody else consented to the grant: it can only be restricted. */
+  | 'consent-of-another'
+  /** Another freeze of the client stands than the one that was to end. */
+  | 'another-freeze'
+  /** The keys of the issuer of an ID token cannot be had. */
+  | 'issuer-unavailable'
   /** Not every service could be told of a revocation, or a watcher may have missed one. */
   | 'untold'
 

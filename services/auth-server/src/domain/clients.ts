@@ -1,6 +1,7 @@
 import type { ClientKey } from '@open-payments-server/http-signatures'
 import { CommonRefusal } from '@open-payments-server/value-types/refusals'
 import { hostUnavailable, RequestRefused, unresolvedClient } from './errors.js'
+import { normalizeWalletAddress } from './urls.js'
 
 /** A public key of a client, as it is given to others. */
 export type PublicKey = Pick<ClientKey, 'kid' | 'x'>
@@ -29,9 +30,17 @@ export interface WalletAddressDocument {
   readonly authServer: string
 }
 
+/** Where a client publishes its keys, below its wallet address. */
+const KEYS_PATH = '/jwks.json'
+
 /** The JWK Set of a client (interface 5). */
 export function keysUrlOf(walletAddress: string): string {
-  return `${walletAddress}/jwks.json`
+  return walletAddress + KEYS_PATH
+}
+
+/** The wallet address below which a URL names the JWK Set; undefined for any other text. */
+export function ownerOfKeys(url: string): string | undefined {
+  return url.endsWith(KEYS_PATH) ? normalizeWalletAddress(url.slice(0, -KEYS_PATH.length)) : undefined
 }
 
 /** A document that others publish could not be fetched, or is invalid. */
@@ -41,7 +50,17 @@ export class DocumentUnavailable extends Error {
 
 /** The host says that there is no such document. */
 export class DocumentGone extends DocumentUnavailable {
-  override readonly name = 'DocumentGone'
+  override readonly name: string = 'DocumentGone'
+}
+
+/** The host says that the document is that of another wallet address: whoever has it signs as that one, or not at all. */
+export class DocumentOfAnother extends DocumentGone {
+  override readonly name = 'DocumentOfAnother'
+
+  /** @param walletAddress the one whose document it is, as it says */
+  constructor(readonly walletAddress: string) {
+    super(`the document is that of ${walletAddress}`)
+  }
 }
 
 /** The host says that it cannot answer now, or does not answer: nobody can tell what it publishes. */
@@ -77,10 +96,21 @@ export function cannotResolve(
   }: { readonly document: string; readonly url: string; readonly isProven: boolean },
   error: DocumentUnavailable
 ): Error {
+  if (error instanceof DocumentOfAnother) return spelledOtherwise(error.walletAddress, error)
   const problem = `${document} cannot be fetched from ${url}`
   return error instanceof HostUnavailable && (isProven || error.mayBeTold)
     ? hostUnavailable(`${problem} now`, error)
     : unresolvedClient(problem, error)
+}
+
+/**
+ * The refusal of a client that signs as another URL than that of its wallet address. Under each of several, what operators and
+ * account holders decide about it would count for that one only.
+ *
+ * @param id its wallet address, as that says
+ */
+export function spelledOtherwise(id: string, cause?: unknown): Error {
+  return unresolvedClient(`the client's wallet address is spelled ${id}`, cause)
 }
 
 /** When a request may come again that needed a document while too many fetches were running, in seconds. */
@@ -108,7 +138,7 @@ export interface ClientDirectory {
    * Finds the current key of a client by its identifier.
    *
    * @returns undefined when the client publishes no such key
-   * @throws DocumentUnavailable when its keys cannot be fetched; DirectoryBusy
+   * @throws DocumentUnavailable when its keys cannot be fetched, such as DocumentOfAnother; DirectoryBusy
    */
   findKey(walletAddress: string, keyId: string): Promise<PublicKey | undefined>
   /**
@@ -140,6 +170,10 @@ export async function findHolderKey(
   keyId: string,
   directory: Pick<ClientDirectory, 'findKey'>
 ): Promise<PublicKey | undefined> {
-  if (walletAddress !== undefined) return directory.findKey(walletAddress, keyId)
+  if (walletAddress !== undefined) {
+    // What is no spelling of a wallet address any more names nobody: no freeze could meet it.
+    const isName = normalizeWalletAddress(walletAddress) === walletAddress
+    return isName ? directory.findKey(walletAddress, keyId) : undefined
+  }
   return keyId === boundKeyId ? { kid: boundKeyId, x: keyX } : undefined
 }

@@ -1,11 +1,22 @@
 import { createHash } from 'node:crypto'
 
-/** What an account holder proves with an acceptance, as the identity provider sends it. */
+/** Maximum length of an ID token, in characters. */
+export const ID_TOKEN_LENGTH_MAX = 16_384
+/** Maximum length of a statement of ownership, in characters: several times the length of those that are signed. */
+export const OWNERSHIP_LENGTH_MAX = 8_192
+
+/** What proves that an account holder wants something, as the identity provider sends it. */
 export interface ConsentProof {
   /** ID token of an issuer (OpenID Connect Core §2), in compact form. */
   readonly idToken: string
   /** The resource server's statement that this person holds the wallet address, in compact form. */
   readonly ownership: string
+}
+
+/** A proof, with what it is about. */
+export interface DocumentedProof extends ConsentProof {
+  /** Canonical JSON (RFC 8785). The base64url of its SHA-256 is the nonce of the ID token. */
+  readonly document: string
 }
 
 /** An ID token that was verified. */

@@ -12,7 +12,7 @@ export const EVENT_TYPES = {
   'grant.exhausted':
     'A payment used up a limit in its interval: no other fits. Told again if something was returned since.',
   'grant.expiring':
-    'In a day, or less, the last interval of everything that it allows to pay is over. Told once, at the latest when it is issued.',
+    'In a day, or less, the last interval of everything that it allows to pay is over, or it comes to the end that was set at consent. Told once, at the latest when it is issued.',
   'grant.paused': 'Its account holder paused it: its tokens can only read.',
   'grant.resumed': 'Its account holder resumed it.',
   'grant.lowered':

@@ -1,21 +1,39 @@
-import { lastIntervalEnd, parseRepeatingInterval } from '@open-payments-server/value-types/intervals'
+import { isOnWhatOthersMade, isPayment, payableUntilMs } from '@open-payments-server/value-types/intervals'
 import type { AccessItem } from './access.js'
 
 /** How long before a grant ends it is told, in milliseconds. */
 export const EXPIRING_LEAD_MS = 86_400_000
 
 /**
- * From when on nothing can be paid under a grant, because the last interval of every access item to pay is over, in milliseconds
- * since 1970.
+ * What access still allows once nothing can be paid under its grant any more: what shows the client what others made has ended, and
+ * items that allowed nothing else with it.
  *
- * @returns undefined for a grant that goes on until it is ended, or is not to pay
+ * @returns the same list where nothing has ended
  */
-export function payableUntilMs(access: readonly AccessItem[]): number | undefined {
-  const ends = access
-    .filter(({ type, actions }) => type === 'outgoing-payment' && actions.includes('create'))
-    .map(({ limits }) =>
-      limits?.interval === undefined ? undefined : lastIntervalEnd(parseRepeatingInterval(limits.interval))
-    )
-  const known = ends.filter((end) => end !== undefined)
-  return known.length === 0 || known.length < ends.length ? undefined : Math.max(...known)
+export function accessAfterPayments<Item extends AccessItem>(access: readonly Item[]): readonly Item[] {
+  if (!access.some(({ actions }) => actions.some(isOnWhatOthersMade))) return access
+  return access
+    .map((item) => ({ ...item, actions: item.actions.filter((action) => !isOnWhatOthersMade(action)) }))
+    .filter(({ actions }) => actions.length > 0)
+}
+
+/**
+ * What access allows at an instant.
+ *
+ * @param access of a grant, all of it
+ */
+export function accessAt<Item extends AccessItem>(access: readonly Item[], nowMs: number): readonly Item[] {
+  return nowMs < (payableUntilMs(access) ?? Infinity) ? access : accessAfterPayments(access)
+}
+
+/**
+ * From when on nothing can be done or seen under a grant, in milliseconds since 1970: nothing can be paid, and that was all.
+ *
+ * @returns undefined for one of which something is left that has no end
+ */
+export function usableUntilMs(access: readonly AccessItem[]): number | undefined {
+  const isLeft = accessAfterPayments(access).some((item) =>
+    item.actions.some((action) => !isPayment(item, action))
+  )
+  return isLeft ? undefined : payableUntilMs(access)
 }

@@ -32,6 +32,8 @@ export interface InteractionRecord {
     readonly state: GrantState
     /** Time by which an approved grant must be continued; undefined in every other state. */
     readonly continueBeforeMs: number | undefined
+    /** When it ends, in milliseconds since 1970; undefined without an end. */
+    readonly endsAtMs: number | undefined
     /** URL of the client's wallet address. */
     readonly client: string
     readonly clientName: string

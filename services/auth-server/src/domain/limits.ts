@@ -1,5 +1,5 @@
 import { type Amount, isSameAsset } from '@open-payments-server/value-types/amounts'
-import { intervalIndexAt } from '@open-payments-server/value-types/intervals'
+import { intervalIndexAt, isPaying } from '@open-payments-server/value-types/intervals'
 import type { Limits } from './access.js'
 import type { GrantedAccessItem } from './token-record.js'
 
@@ -93,7 +93,7 @@ export function coverPayment(
 
 /** The items to which payments can be charged. */
 export function chargeableItems(items: readonly GrantedAccessItem[]): readonly GrantedAccessItem[] {
-  return items.filter((item) => item.type === 'outgoing-payment' && item.actions.includes('create'))
+  return items.filter(isPaying)
 }
 
 /** The windows of items at an instant, in the order of the items; none for items outside their intervals. */

@@ -13,6 +13,7 @@ const paying = (limits?: AccessItem['limits'], actions: AccessItem['actions'] = 
 const amount = (value: bigint, code = 'USD', scale = 2) => ({ value, asset: { code, scale } })
 const upTo = (value: bigint, code?: string, scale?: number) =>
   paying({ debitAmount: amount(value, code, scale) })
+const each = (interval: string, value: bigint) => paying({ debitAmount: amount(value), interval })
 
 describe('which consent needs a fresh sign-in', () => {
   const rule = createSignInRule(parseSignInFrom('100.00 USD, 90 EUR'), DEMAND)
@@ -24,7 +25,8 @@ describe('which consent needs a fresh sign-in', () => {
     ['the amount itself, in another scale', true, [upTo(100_000_000n, 'USD', 6)]],
     ['the amount itself, in a coarser scale', true, [upTo(100n, 'USD', 0)]],
     ['several items that reach it together', true, [upTo(5_000n), upTo(5_000n)]],
-    ['several items in different assets, each below', false, [upTo(9_999n), upTo(8_999n, 'EUR')]],
+    ['a part in one asset and the rest in another', true, [upTo(5_000n), upTo(4_500n, 'EUR')]],
+    ['a part in one asset and less than the rest in another', false, [upTo(5_000n), upTo(4_499n, 'EUR')]],
     [
       'what is received, where nothing else is limited',
       true,
@@ -32,6 +34,22 @@ describe('which consent needs a fresh sign-in', () => {
     ],
     ['an asset that is not listed', true, [upTo(1n, 'GBP')]],
     ['payments without a limit', true, [paying()]],
+    ['a small amount each second, without end', true, [each('R/2026-01-01T00:00:00Z/PT1S', 1n)]],
+    ['a small amount each month, without end', true, [each('R-1/2026-01-01T00:00:00Z/P1M', 1n)]],
+    ['a small amount each month until a day', true, [each('R/P1M/2027-01-01T00:00:00Z', 1n)]],
+    ['an amount that is below it in all its intervals', false, [each('R12/2026-01-01T00:00:00Z/P1M', 833n)]],
+    ['an amount that reaches it in all its intervals', true, [each('R12/2026-01-01T00:00:00Z/P1M', 834n)]],
+    ['an amount in a single interval', false, [each('R1/2026-01-01T00:00:00Z/P1M', 9_999n)]],
+    [
+      'several items that reach it together in all their intervals',
+      true,
+      [each('R2/2026-01-01T00:00:00Z/P1M', 2_500n), each('R5/P1D/2026-02-01T00:00:00Z', 1_000n)]
+    ],
+    [
+      'what is received in all intervals',
+      true,
+      [paying({ receiveAmount: amount(4_500n, 'EUR'), interval: 'R2/2026-01-01T00:00:00Z/P1M' })]
+    ],
     ['payments limited in time alone', true, [paying({ interval: 'R/2026-01-01T00:00:00Z/P1M' })]],
     ['payments that can only be read', false, [paying(undefined, ['read', 'list'])]],
     ['nothing to pay', false, [{ type: 'quote', actions: ['create'] }]]

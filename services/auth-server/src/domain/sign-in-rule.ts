@@ -1,4 +1,10 @@
-import { type Amount, parseThresholds, type Thresholds } from '@open-payments-server/value-types/amounts'
+import {
+  type Amount,
+  parseThresholds,
+  reachThresholds,
+  type Thresholds
+} from '@open-payments-server/value-types/amounts'
+import { isPaying, parseRepeatingInterval } from '@open-payments-server/value-types/intervals'
 import type { AccessItem } from './access.js'
 import type { VerifiedIdToken } from './consent-proof.js'
 
@@ -24,8 +30,8 @@ export function parseSignInFrom(text: string | undefined): Thresholds | undefine
 }
 
 /**
- * A rule by amount: what all payments together may take, by asset. Payments without a limit, and in an asset that is not listed,
- * always need a fresh sign-in.
+ * A rule by amount: what all payments together may take in all intervals, in whatever assets. Payments without a limit, with one that begins anew
+ * without end, and in an asset that is not listed, always need a fresh sign-in.
  */
 export function createSignInRule(from: Thresholds | undefined, demand: SignInDemand): SignInRule {
   if (from === undefined) return () => undefined
@@ -47,31 +53,24 @@ export function findSignInProblem(
 ): string | undefined {
   const ageSeconds = authTimeMs === undefined ? Number.POSITIVE_INFINITY : (nowMs - authTimeMs) / 1_000
   if (ageSeconds > ageMaxSeconds + toleranceSeconds || ageSeconds < -toleranceSeconds)
-    return `auth_time must be at most ${String(ageMaxSeconds)} seconds ago: this consent needs a fresh sign-in`
+    return `auth_time must be at most ${String(ageMaxSeconds)} seconds ago: a fresh sign-in is needed`
   if (acrValues.length > 0 && (acr === undefined || !acrValues.includes(acr)))
     return `acr must be one of ${acrValues.join(', ')}`
   return undefined
 }
 
-function reaches(access: readonly AccessItem[], from: Exclude<Thresholds, 'always'>): boolean {
-  const paying = access.filter(
-    ({ type, actions }) => type === 'outgoing-payment' && actions.includes('create')
-  )
-  const amounts: Amount[] = []
-  for (const { limits } of paying) {
-    const amount = limits?.debitAmount ?? limits?.receiveAmount
-    if (amount === undefined || !from.has(amount.asset.code)) return true
-    amounts.push(amount)
-  }
-  return [...from].some(([code, threshold]) => {
-    const ofCode = amounts.filter(({ asset }) => asset.code === code)
-    const scale = Math.max(threshold.scale, ...ofCode.map(({ asset }) => asset.scale))
-    const total = ofCode.reduce((sum, { value, asset }) => sum + scaled(value, asset.scale, scale), 0n)
-    return ofCode.length > 0 && total >= scaled(threshold.value, threshold.scale, scale)
-  })
+/** Whether payments are at the thresholds together, or above them. */
+function reaches(access: readonly AccessItem[], from: Thresholds): boolean {
+  const amounts = access.filter(isPaying).map(allOf)
+  const limited = amounts.filter((amount) => amount !== undefined)
+  return limited.length < amounts.length || reachThresholds(limited, from)
 }
 
-/** A value in smaller units. */
-function scaled(value: bigint, from: number, to: number): bigint {
-  return value * 10n ** BigInt(to - from)
+/** What the payments of an access item may take in all its intervals; undefined for any amount. */
+function allOf({ limits }: AccessItem): Amount | undefined {
+  const amount = limits?.debitAmount ?? limits?.receiveAmount
+  const count = limits?.interval === undefined ? 1 : parseRepeatingInterval(limits.interval).count
+  return amount === undefined || count === undefined
+    ? undefined
+    : { ...amount, value: amount.value * BigInt(count) }
 }

@@ -10,7 +10,7 @@ export interface GrantedAccessItem extends AccessItem {
   readonly interval: RepeatingInterval | undefined
 }
 
-/** What a token allows. Changes only with its grant, whatever happens to the token. */
+/** What a token allows. Changes only with its grant, and when nothing can be paid under it any more, whatever happens to the token. */
 export interface TokenAccess {
   /** Id of the grant (UUID). */
   readonly grantId: string
@@ -27,12 +27,16 @@ export interface IssuedToken {
   /** The token holder, and the key the token is bound to. */
   readonly client: BoundClient
   readonly access: TokenAccess
+  /** What it allows from an instant on, because nothing can be paid under its grant any more; undefined when that changes nothing. */
+  readonly afterPayments: { readonly fromMs: number; readonly access: TokenAccess } | undefined
   /** URL of the wallet address whose account holder consented to the grant; undefined when nobody did. */
   readonly consentedWalletAddress: string | undefined
 }
 
-/** Everything known about a token. */
-export interface TokenRecord extends IssuedToken {
+/** Everything known about a token at an instant. */
+export interface TokenRecord extends Omit<IssuedToken, 'afterPayments'> {
+  /** Until when that holds, in milliseconds since 1970: it expires, or allows less. */
+  readonly holdsUntilMs: number
   /** Whether the token may be used. */
   readonly active: boolean
   /** Whether its client is frozen: then it may only be used to read. */

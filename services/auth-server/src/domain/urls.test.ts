@@ -31,6 +31,9 @@ describe('a wallet address', () => {
     ['https://me@wallet.test/shop', undefined],
     ['file:///etc/passwd', undefined],
     ['shop', undefined],
+    ['https://wallet.test./shop', undefined],
+    ['https://wallet.test.:443/shop', undefined],
+    ['https://wallet.test%2E/shop', undefined],
     [`https://wallet.test/${'{'.repeat(2_000)}`, undefined]
   ])('%s is known as %s', (text, expected) => {
     expect(normalizeWalletAddress(text)).toBe(expected)

@@ -1,29 +1,10 @@
-/** Maximum length of a URL in a request, in characters. */
-export const URL_LENGTH_MAX = 2_048
+import { normalizeWalletAddress } from '@open-payments-server/value-types/identifiers'
 
-/** A URL consists of visible ASCII (RFC 3986 §2). Parsers accept more, which would give one address two spellings. */
-const VISIBLE_ASCII = /^[\x21-\x7e]+$/
-
-/** Reads an absolute http or https URL without credentials; undefined for any other text. */
-export function parseHttpUrl(text: string): URL | undefined {
-  if (text.length > URL_LENGTH_MAX || !VISIBLE_ASCII.test(text) || !URL.canParse(text)) return undefined
-  const url = new URL(text)
-  const isHttp = url.protocol === 'https:' || url.protocol === 'http:'
-  return isHttp && url.username === '' && url.password === '' ? url : undefined
-}
-
-/**
- * The canonical spelling of a client's wallet address: without a final slash.
- *
- * @returns undefined when the text is not an http or https URL, has a query or fragment, or is too long in that spelling
- */
-export function normalizeWalletAddress(text: string): string | undefined {
-  const url = parseHttpUrl(text)
-  if (url === undefined || /[?#]/.test(text)) return undefined
-  // A canonical URL may be longer: each character that must be escaped becomes three.
-  const normalized = url.href.replace(/\/+$/, '')
-  return normalized.length > URL_LENGTH_MAX ? undefined : normalized
-}
+export {
+  normalizeWalletAddress,
+  parseHttpUrl,
+  URL_LENGTH_MAX
+} from '@open-payments-server/value-types/identifiers'
 
 /** Whether two URLs name the same grant endpoint, ignoring a final slash. */
 export function isSameEndpoint(left: string, right: string): boolean {

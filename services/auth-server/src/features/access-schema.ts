@@ -61,7 +61,8 @@ const accessItem = z.discriminatedUnion('type', [
     type: z.literal('outgoing-payment'),
     actions: actionsOf('outgoing-payment'),
     identifier: httpUrl,
-    limits: limits.optional()
+    // Those that limit nothing are none, as they are kept: what is recorded of a consent must be what was granted.
+    limits: limits.transform((given) => (Object.keys(given).length === 0 ? undefined : given)).optional()
   }),
   z.strictObject({
     type: z.literal('quote'),

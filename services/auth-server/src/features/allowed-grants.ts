@@ -6,7 +6,7 @@ import {
   type AllowedState
 } from '../domain/allowed-grants.js'
 import { CallRefused } from '../domain/call-refused.js'
-import { isConsentOf } from '../modules/consent-records/index.js'
+import { isConsentOfAnother } from '../modules/consent-records/index.js'
 import { Prisma, type Queries } from '../modules/database.js'
 import {
   ALLOWED_COLUMNS,
@@ -19,7 +19,7 @@ import {
 import { CONSENTED, consentedWalletAddressOf } from '../modules/interactions/index.js'
 import { latestWindowsOf, type StoredWindow } from '../modules/limits/index.js'
 
-/** The grants that someone consented to, of those wallet addresses that they hold: for everyone who shows or changes them. */
+/** The grants that were consented to for wallet addresses that someone holds now: for everyone who shows or changes them. */
 const PERSON = {
   issuer: Prisma.sql`${placeholder('issuer')}::text`,
   sub: Prisma.sql`${placeholder('sub')}::text`
@@ -28,24 +28,27 @@ const WALLET_ADDRESSES = Prisma.sql`${placeholder('walletAddresses')}::text[]`
 
 interface Row extends AllowedRow {
   readonly walletAddress: string
+  readonly isConsentOfAnother: boolean
   readonly windows: readonly StoredWindow[]
 }
 
 const COLUMNS = Prisma.sql`
-  ${ALLOWED_COLUMNS}, held.wallet_address as "walletAddress", ${latestWindowsOf(GRANT_ID)} as windows`
+  ${ALLOWED_COLUMNS}, held.wallet_address as "walletAddress", ${latestWindowsOf(GRANT_ID)} as windows,
+  ${isConsentOfAnother(GRANT_ID, PERSON)} as "isConsentOfAnother"`
 
 const FIND = new Statement<Row>(
   'find-allowed-grant',
   Prisma.sql`
   select ${COLUMNS}
     from (select grant_id, wallet_address from ${CONSENTED} consented
-           where grant_id = ${placeholder('grantId')}::uuid and wallet_address = any (${WALLET_ADDRESSES})
-             and ${isConsentOf(Prisma.sql`consented.grant_id`, PERSON)}) held
+           where grant_id = ${placeholder('grantId')}::uuid and wallet_address = any (${WALLET_ADDRESSES})) held
    cross join ${grantByKey(Prisma.sql`held.grant_id`)}`,
   { prepared: false }
 )
 
-const FIND_ANY = new Statement<Omit<Row, 'walletAddress'> & { readonly walletAddress: string | null }>(
+const FIND_ANY = new Statement<
+  Omit<Row, 'walletAddress' | 'isConsentOfAnother'> & { readonly walletAddress: string | null }
+>(
   'find-operated-grant',
   Prisma.sql`
   select ${ALLOWED_COLUMNS}, ${consentedWalletAddressOf(GRANT_ID)} as "walletAddress", ${latestWindowsOf(GRANT_ID)} as windows
@@ -69,7 +72,7 @@ const LIST = new Statement<Row>(
               cross join ${grantByKey(Prisma.sql`consented.grant_id`)}
               where consented.wallet_address = wanted.wallet_address
                 and consented.grant_id < ${placeholder('before')}::uuid
-                and ${isConsentOf(Prisma.sql`consented.grant_id`, PERSON)} and ${isAllowedState}
+                and ${isAllowedState}
               order by consented.grant_id desc limit ${placeholder('count')}::integer) one
            order by one.grant_id desc limit ${placeholder('count')}::integer) held
    cross join ${grantByKey(Prisma.sql`held.grant_id`)}
@@ -81,7 +84,7 @@ const LIST = new Statement<Row>(
 const LAST_UUID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
 /**
- * Lists grants that someone consented to, newest first.
+ * Lists grants that were consented to for wallet addresses that someone holds, newest first.
  *
  * @param page.before only those before this one (UUID); undefined begins with the newest
  */
@@ -107,9 +110,9 @@ export async function listAllowedGrants(
 }
 
 /**
- * Finds a grant that someone consented to.
+ * Finds a grant that was consented to for a wallet address that someone holds.
  *
- * @throws CallRefused `not-found`, also when somebody else did
+ * @throws CallRefused `not-found`, also when it is of another wallet address
  */
 export async function findAllowedGrant(
   on: Queries,
@@ -129,7 +132,7 @@ export async function findOperatedGrant(
   nowMs: number
 ): Promise<AllowedGrant | undefined> {
   const [row] = await FIND_ANY.rows(on, { grantId, now: instantText(nowMs) })
-  return row && restore({ ...row, walletAddress: row.walletAddress ?? '' }, nowMs)
+  return row && restore({ ...row, walletAddress: row.walletAddress ?? '', isConsentOfAnother: false }, nowMs)
 }
 
 function restore(row: Row, nowMs: number): AllowedGrant {
@@ -137,29 +140,38 @@ function restore(row: Row, nowMs: number): AllowedGrant {
   const charged = row.windows.flatMap(({ lastChargedAt }) =>
     lastChargedAt === null ? [] : [Date.parse(lastChargedAt)]
   )
+  const { consentedTerms } = row
   const consented = new Map(
-    row.consentedAccess?.map((stored) => [stored.id, restoreGrantedItem(stored).limits])
+    consentedTerms?.access.map((stored) => [stored.id, restoreGrantedItem(stored).limits])
   )
+  const endsAtMs = row.endsAt?.getTime()
   return {
     id: row.id,
     walletAddress: row.walletAddress,
+    isConsentOfAnother: row.isConsentOfAnother,
     clientWalletAddress: row.clientWalletAddress ?? undefined,
     clientJwkThumbprint: row.clientJwkThumbprint ?? undefined,
     clientName: row.clientName ?? undefined,
-    isRevoked: row.state === 'revoked',
+    isRevoked: row.state === 'revoked' || row.state === 'rejected',
     state: row.allowedState,
     access: row.access.map((stored) => {
       const item = restoreGrantedItem(stored)
-      const limits = row.consentedAccess === null ? item.limits : consented.get(item.id)
+      const limits = consentedTerms === null ? item.limits : consented.get(item.id)
       return allowedItem(item, limits, windows, nowMs)
     }),
     createdAtMs: row.createdAt.getTime(),
     updatedAtMs: row.updatedAt.getTime(),
     lastUsedAtMs: charged.length === 0 ? undefined : Math.max(...charged),
-    endsAtMs: row.endsAt?.getTime(),
+    endsAtMs,
+    consentedEndsAtMs: consentedTerms === null ? endsAtMs : readInstant(consentedTerms.endsAt),
     endedAtMs: row.endedAt?.getTime(),
+    payableUntilMs: row.payableUntil?.getTime(),
     pausedAtMs: row.pausedAt?.getTime()
   }
+}
+
+function readInstant(text: string | null): number | undefined {
+  return text === null ? undefined : Date.parse(text)
 }
 
 function restoreWindow(stored: StoredWindow) {

@@ -1,3 +1,4 @@
+import { payeesOf } from '@open-payments-server/value-types/intervals'
 import { type AccessItem, type AccessItemWire, formatAccessItem } from '../domain/access.js'
 import type { SubjectRequest } from '../domain/grants.js'
 import type { InteractionRecord } from '../domain/interactions.js'
@@ -20,6 +21,8 @@ export interface ConsentTerms {
   readonly subject?: SubjectRequest
   /** URLs of the only incoming payments that may be paid, each once; null when the client may pay anyone it chooses. */
   readonly payees: readonly string[] | null
+  /** When all of it ends: ISO 8601; absent when the account holder set no end. */
+  readonly endsAt?: string
   /** When the account holder can no longer decide: ISO 8601. */
   readonly expiresAt: string
 }
@@ -35,12 +38,13 @@ export interface ConsentDocument extends ConsentTerms {
 /**
  * What an account holder consents to.
  *
- * @param access what is granted: everything that was asked, or less
+ * @param granted.access everything that was asked, or less
+ * @param granted.endsAtMs when it ends, in milliseconds since 1970; undefined when no end was set
  * @param authServer the grant endpoint
  */
 export function consentTerms(
   { id, walletAddress, expiresAtMs, grant }: InteractionRecord,
-  access: readonly AccessItem[],
+  { access, endsAtMs }: { readonly access: readonly AccessItem[]; readonly endsAtMs?: number | undefined },
   authServer: string
 ): ConsentTerms {
   return {
@@ -52,19 +56,7 @@ export function consentTerms(
     access: access.map(formatAccessItem),
     ...(grant.subject === undefined ? {} : { subject: grant.subject }),
     payees: payeesOf(access),
+    ...(endsAtMs === undefined ? {} : { endsAt: new Date(endsAtMs).toISOString() }),
     expiresAt: new Date(expiresAtMs).toISOString()
   }
-}
-
-/**
- * Whom a client may pay.
- *
- * @returns URLs of incoming payments, each once; null for anyone it chooses
- */
-export function payeesOf(access: readonly AccessItem[]): readonly string[] | null {
-  const paying = access.filter(
-    ({ type, actions }) => type === 'outgoing-payment' && actions.includes('create')
-  )
-  const receivers = paying.flatMap(({ limits }) => limits?.receiver ?? [])
-  return receivers.length < paying.length ? null : [...new Set(receivers)]
 }

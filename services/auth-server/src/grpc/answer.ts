@@ -12,6 +12,9 @@ export const CODES: Readonly<Record<CallRefusedBecause, status>> = {
   'not-restorable': status.FAILED_PRECONDITION,
   'inactive-token': status.FAILED_PRECONDITION,
   'grant-ended': status.FAILED_PRECONDITION,
+  'consent-of-another': status.PERMISSION_DENIED,
+  'another-freeze': status.FAILED_PRECONDITION,
+  'issuer-unavailable': status.UNAVAILABLE,
   untold: status.UNAVAILABLE
 }
 

@@ -34,6 +34,18 @@ export const CALL_WORDS: Readonly<Record<CallRefusedBecause, ErrorWords>> = {
     meaning: 'The grant has ended, and nothing of it can change any more.',
     advice: 'Read the grant.'
   },
+  'consent-of-another': {
+    meaning: 'Somebody else consented to the grant when they held the wallet: it cannot be resumed.',
+    advice: 'Let the client ask the present account holder.'
+  },
+  'another-freeze': {
+    meaning: 'Another freeze of the client stands than the one that was to end.',
+    advice: 'Look at it anew.'
+  },
+  'issuer-unavailable': {
+    meaning: 'The issuer of the ID token that proves a call cannot be asked for its keys. Nothing is done.',
+    advice: 'Repeat the call in a few seconds.'
+  },
   untold: {
     meaning:
       'A revocation or a change of a grant is recorded, but not every service could be told; or a watcher may have missed one.',

@@ -2,12 +2,14 @@ import type { UnaryHandler } from '@open-payments-server/grpc-transport'
 import { auth } from '@open-payments-server/proto'
 import {
   cutPage,
+  readInstant,
   readPageSize,
   readPageToken,
   readTextToken,
   writePageToken,
   writeTextToken
 } from '@open-payments-server/service-kit/grpc'
+import type { Acting } from '@open-payments-server/service-kit/operators'
 import { toAccessItemMessage, toClientMessage } from './messages.js'
 import { invalidCallField } from '../domain/call-refused.js'
 import { readUrl, readUuid } from './request-fields.js'
@@ -53,7 +55,7 @@ export function listGrantsRpc({
 
 /** `GrantOperatorService.RevokeGrant`. */
 export function revokeGrantRpc(
-  dependencies: RevokeGrantDependencies
+  dependencies: RevokeGrantDependencies & Acting
 ): UnaryHandler<auth.RevokeGrantRequest, auth.RevokeGrantResponse> {
   return async (request) => {
     const grant = await revokeGrant(readUuid(request.grantId, 'grant_id'), dependencies)
@@ -88,6 +90,7 @@ export function getGrantRpc({
       lastUseTime: dateOf(shown.lastUsedAtMs),
       endTime: dateOf(shown.endedAtMs),
       pauseTime: dateOf(shown.pausedAtMs),
+      paymentEndTime: dateOf(shown.payableUntilMs),
       acts: acts.map(toActMessage)
     }
   }
@@ -125,11 +128,13 @@ export function getConsentRecordRpc({
  */
 export function freezeClientRpc(
   freezes: boolean,
-  dependencies: FreezeClientDependencies
-): UnaryHandler<auth.FreezeClientRequest, auth.FreezeClientResponse> {
-  return async ({ client, reason }, { clientNames }) => ({
-    client: toOperatedMessage(await freezeClient({ freezes, client, reason, clientNames }, dependencies))
-  })
+  dependencies: FreezeClientDependencies & Acting
+): UnaryHandler<auth.UnfreezeClientRequest, auth.FreezeClientResponse> {
+  return async ({ client, reason, freezeTime }, { clientNames }) => {
+    const sinceMs = readInstant(freezeTime, 'freeze_time')
+    const order = { freezes, client, reason, sinceMs, clientNames }
+    return { client: toOperatedMessage(await freezeClient(order, dependencies)) }
+  }
 }
 
 /** `GrantOperatorService.ListFrozenClients`. */

@@ -12,12 +12,19 @@ import { isUuid } from '@open-payments-server/value-types/identifiers'
 import { formatAmount } from '@open-payments-server/value-types/amounts'
 import type { ActingHolder, AllowedAccessItem, AllowedGrant, AllowedState } from '../domain/allowed-grants.js'
 import { invalidCallField } from '../domain/call-refused.js'
+import { ID_TOKEN_LENGTH_MAX, OWNERSHIP_LENGTH_MAX } from '../domain/consent-proof.js'
 import type { LoweredLimits } from '../domain/lowering.js'
 import { findAllowedGrant, listAllowedGrants } from '../features/allowed-grants.js'
 import {
   changeAllowedGrant,
   type ChangeAllowedGrantDependencies
 } from '../features/change-allowed-grant/change-allowed-grant.js'
+import { resumeGrant, type ResumeGrantDependencies } from '../features/change-allowed-grant/resume-grant.js'
+import {
+  type Resumption,
+  resumptionOf,
+  type ResumptionRules
+} from '../features/change-allowed-grant/resumption.js'
 import { stopGrant, type StopGrantDependencies } from '../features/end-grant/stop-grant.js'
 import type { Queries } from '../modules/database.js'
 import { findActs, type StoredAct, type Terms } from '../modules/grants/index.js'
@@ -64,14 +71,36 @@ export function listAllowedGrantsRpc({
 /** `HolderGrantService.GetAllowedGrant`. */
 export function getAllowedGrantRpc({
   database,
-  clock
-}: ShowAllowedGrantsDependencies): UnaryHandler<auth.GetAllowedGrantRequest, auth.GetAllowedGrantResponse> {
+  clock,
+  ...rules
+}: ShowAllowedGrantsDependencies & ResumptionRules): UnaryHandler<
+  auth.GetAllowedGrantRequest,
+  auth.GetAllowedGrantResponse
+> {
   return async (request) => {
     const acting = readActing(request.acting)
     const grantId = readUuid(request.grantId, 'grant_id')
     const grant = await findAllowedGrant(database, acting, grantId, clock.now())
     const acts = await findActs(database, grantId, ACTS_MAX)
-    return { grant: toMessage(grant), acts: acts.map(toActMessage) }
+    const resumption = resumptionOf(grant, acts[0]?.id, rules)
+    return {
+      grant: toMessage(grant),
+      acts: acts.map((act) => withoutOthers(act, acting)),
+      resumption: resumption && toResumptionMessage(resumption)
+    }
+  }
+}
+
+/** An act as its account holder is told it: who else held the wallet is not their concern. */
+function withoutOthers(act: StoredAct, { issuer, sub }: ActingHolder): auth.GrantAct {
+  const isOwn = act.holder.issuer === issuer && act.holder.sub === sub
+  return { ...toActMessage(act), ...(isOwn ? {} : { holder: undefined }) }
+}
+
+function toResumptionMessage({ document, signIn }: Resumption): auth.Resumption {
+  return {
+    document,
+    signIn: signIn && { ageMaxSeconds: signIn.ageMaxSeconds, acrValues: [...signIn.acrValues] }
   }
 }
 
@@ -81,20 +110,39 @@ interface GrantRequest {
 }
 
 /**
- * `HolderGrantService.PauseGrant` and `ResumeGrant`. If it was recorded and the watchers could not be notified, it ends with
- * UNAVAILABLE, and repeating it notifies them.
- *
- * @param kind which of the two
+ * `HolderGrantService.PauseGrant`. If it was recorded and the watchers could not be notified, it ends with UNAVAILABLE, and repeating it
+ * notifies them.
  */
 export function pauseGrantRpc(
-  kind: 'paused' | 'resumed',
   dependencies: ChangeAllowedGrantDependencies
 ): UnaryHandler<GrantRequest, { grant: auth.AllowedGrant }> {
   return async (request) => {
     const acting = readActing(request.acting)
     const grantId = readUuid(request.grantId, 'grant_id')
-    return { grant: toMessage(await changeAllowedGrant(acting, grantId, { kind }, dependencies)) }
+    return { grant: toMessage(await changeAllowedGrant(acting, grantId, { kind: 'paused' }, dependencies)) }
   }
+}
+
+/** `HolderGrantService.ResumeGrant`. Ends as {@link pauseGrantRpc} when watchers could not be notified. */
+export function resumeGrantRpc(
+  dependencies: ResumeGrantDependencies
+): UnaryHandler<auth.ResumeGrantRequest, auth.ResumeGrantResponse> {
+  return async (request) => {
+    const acting = readActing(request.acting)
+    const grantId = readUuid(request.grantId, 'grant_id')
+    const sent = {
+      seenActId: request.seenActId,
+      idToken: readToken(request.idToken, 'id_token', ID_TOKEN_LENGTH_MAX),
+      ownership: readToken(request.ownership, 'ownership', OWNERSHIP_LENGTH_MAX)
+    }
+    return { grant: toMessage(await resumeGrant(acting, grantId, sent, dependencies)) }
+  }
+}
+
+function readToken(text: string, field: string, lengthMax: number): string | undefined {
+  if (text.length > lengthMax)
+    throw invalidCallField(field, `must be at most ${String(lengthMax)} characters`)
+  return text === '' ? undefined : text
 }
 
 /** `HolderGrantService.LowerGrant`. Ends as {@link pauseGrantRpc} when watchers could not be notified. */
@@ -189,6 +237,7 @@ function toMessage(grant: AllowedGrant): auth.AllowedGrant {
   return {
     grantId: grant.id,
     walletAddress: grant.walletAddress,
+    isConsentOfAnother: grant.isConsentOfAnother,
     client: toClientMessage({
       walletAddress: grant.clientWalletAddress,
       jwkThumbprint: grant.clientJwkThumbprint
@@ -200,7 +249,10 @@ function toMessage(grant: AllowedGrant): auth.AllowedGrant {
     updateTime: new Date(grant.updatedAtMs),
     lastUseTime: dateOf(grant.lastUsedAtMs),
     endTime: dateOf(grant.endedAtMs),
-    pauseTime: dateOf(grant.pausedAtMs)
+    pauseTime: dateOf(grant.pausedAtMs),
+    paymentEndTime: dateOf(grant.payableUntilMs),
+    consentedEndTime: dateOf(grant.consentedEndsAtMs),
+    isStoppable: !grant.isRevoked
   }
 }
 

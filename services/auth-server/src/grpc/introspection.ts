@@ -33,7 +33,7 @@ function toResponse(worth: TokenWorth): auth.IntrospectResponse {
     case 'inactive':
       return auth.IntrospectResponse.create({ status: auth.TokenStatus.TOKEN_STATUS_INACTIVE })
     case 'active': {
-      const { client, access, expiresAtMs, consentedWalletAddress, clientFrozen, grantPaused } = worth.record
+      const { client, access, holdsUntilMs, consentedWalletAddress, clientFrozen, grantPaused } = worth.record
       const key = worth.key === 'unavailable' ? undefined : worth.key
       return {
         status: auth.TokenStatus.TOKEN_STATUS_ACTIVE,
@@ -42,7 +42,7 @@ function toResponse(worth: TokenWorth): auth.IntrospectResponse {
         key,
         keyUnavailable: worth.key === 'unavailable',
         access: accessMessages(access),
-        expireTime: new Date(expiresAtMs),
+        expireTime: new Date(holdsUntilMs),
         consentedWalletAddress: consentedWalletAddress ?? '',
         clientFrozen,
         grantPaused

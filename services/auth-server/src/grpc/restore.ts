@@ -70,7 +70,7 @@ function toAnswer(result: RestoreResult): auth.RestoreResult['result'] {
       })
     case 'not-lost':
       throw notRestorable(
-        'It was charged after the database changed its timeline, or that never changed',
+        'It was charged after the last failover or restore of the database, or there was none',
         'charge_time'
       )
     case 'not-allowed':

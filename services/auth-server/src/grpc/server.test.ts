@@ -7,6 +7,7 @@ import { PrismaPg } from '@prisma/adapter-pg'
 import { createPool } from '@open-payments-server/database'
 import { makeClientConstructor, type ServiceDefinition } from '@grpc/grpc-js'
 import { createTestTelling } from '../../test/support/test-telling.js'
+import { BELIEVE_PAGES } from '../../test/support/believe-pages.js'
 import { COUNT_NOTHING } from '../../test/support/count-nothing.js'
 import { GrpcFixture, refusalOf, release } from '../../test/support/grpc-fixture.js'
 import { openEveryOperator } from '../../test/support/open-operators.js'
@@ -126,6 +127,7 @@ describe('the gRPC server of the auth server', () => {
         random: systemRandom,
         onEventsAppended: () => undefined,
         telling: createTestTelling(unreachable, logger),
+        ...BELIEVE_PAGES,
         operators: openEveryOperator(auth.clock),
         config: { OPERATOR_PROPOSAL_HOURS: 24 }
       }),

@@ -17,7 +17,8 @@ export const ERROR_WORDS: Readonly<Record<RefusedBecause, ErrorWords>> = {
   'unresolved-client': {
     meaning:
       'The client or its key cannot be resolved, or the request does not allow the way in which the client identified itself.',
-    advice: "Publish the key at the wallet address's `jwks.json`, with the `kid` that signatures name."
+    advice:
+      'Name the wallet address as its `id` does. Publish the key at its `jwks.json`, with the `kid` that signatures name.'
   },
   'unknown-token': {
     meaning:

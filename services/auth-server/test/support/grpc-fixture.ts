@@ -18,14 +18,18 @@ import { hashSecret, newId, randomSecret } from '@open-payments-server/value-typ
 import { createInProcessStore } from '@open-payments-server/shared-store'
 import { createTestDatabase, type TestDatabase, TestClock } from '@open-payments-server/testing'
 import type { Amount } from '@open-payments-server/value-types/amounts'
+import { UnsecuredJWT } from 'jose'
 import type { AccessItem } from '../../src/domain/access.js'
-import { hashDocument } from '../../src/domain/consent-proof.js'
+import type { Holder } from '../../src/domain/allowed-grants.js'
+import { type ConsentProof, hashDocument } from '../../src/domain/consent-proof.js'
+import type { GrpcDependencies } from '../../src/compose/grpc-dependencies.js'
 import { createGrpcServices } from '../../src/compose/grpc-services.js'
 import type { ClientKey } from '@open-payments-server/http-signatures'
 import type { RevocationBus } from '../../src/domain/revocations.js'
 import { type GrantState, PrismaClient } from '../../src/generated/prisma/client.js'
 import { storeAccessItem } from '../../src/modules/grants/index.js'
 import { createRevocationBus, createTokenReader } from '../../src/modules/tokens/index.js'
+import { BELIEVE_PAGES } from './believe-pages.js'
 import { COUNT_NOTHING } from './count-nothing.js'
 import { openEveryOperator } from './open-operators.js'
 import { createTestTelling } from './test-telling.js'
@@ -135,6 +139,10 @@ export class GrpcFixture {
       wrapBus?: (bus: RevocationBus) => RevocationBus
       /** Who operates; everybody unless given. */
       openOperators?: (clock: Clock) => Operators
+      /** What needs a second person, as in the settings; nothing unless given. */
+      secondPerson?: { readonly OPERATOR_ISSUERS: string; readonly OPERATOR_SECOND_PERSON_FOR: string }
+      /** How account holders prove what they want; not at all unless given. */
+      consentProofs?: GrpcDependencies['consentProofs']
     } = {}
   ): Promise<GrpcFixture> {
     const directory = new URL('../..', import.meta.url).pathname
@@ -173,8 +181,10 @@ export class GrpcFixture {
         revocations: bus,
         counters: COUNT_NOTHING,
         telling: createTestTelling(prisma, logger),
+        ...BELIEVE_PAGES,
+        ...(options.consentProofs && { consentProofs: options.consentProofs }),
         operators: (options.openOperators ?? openEveryOperator)(clock),
-        config: { OPERATOR_PROPOSAL_HOURS: 24 },
+        config: { OPERATOR_PROPOSAL_HOURS: 24, ...options.secondPerson },
         random: systemRandom,
         onEventsAppended: () => undefined,
         tokens: createTokenReader({ database: prisma }),
@@ -266,10 +276,14 @@ export class GrpcFixture {
   /** Records who consented to a grant, and to what, as an acceptance with a proof does. */
   async prove(
     { grantId }: Pick<WrittenGrant, 'grantId'>,
-    holder: { readonly issuer: string; readonly sub: string },
+    holder: Holder,
     consented: Readonly<Record<string, unknown>>
   ): Promise<void> {
-    const document = JSON.stringify(consented)
+    const { id: interaction, walletAddress } = await this.prisma.interaction.update({
+      where: { grantId },
+      data: { needsConsentRecord: true }
+    })
+    const document = JSON.stringify({ interaction, ...consented })
     await this.prisma.consentRecord.create({
       data: {
         grantId,
@@ -277,8 +291,7 @@ export class GrpcFixture {
         documentHash: Uint8Array.from(hashDocument(document)),
         ...holder,
         amr: [],
-        idToken: 'a token',
-        ownership: 'a statement',
+        ...proofBy(holder, document, walletAddress),
         createdAt: new Date(this.clock.now())
       }
     })
@@ -408,6 +421,19 @@ export class GrpcFixture {
       'select deadlocks from pg_stat_database where datname = current_database()'
     )
     return Number(row?.deadlocks)
+  }
+}
+
+/** What proves a document of somebody's, but for the signatures. */
+export function proofBy(
+  { issuer, sub }: Holder,
+  document: string,
+  walletAddress: string = ALICE
+): ConsentProof {
+  const nonce = hashDocument(document).toString('base64url')
+  return {
+    idToken: new UnsecuredJWT({ iss: issuer, sub, nonce }).encode(),
+    ownership: new UnsecuredJWT({ holder_issuer: issuer, sub, wallet_address: walletAddress }).encode()
   }
 }
 

@@ -15,14 +15,20 @@ export async function whileLocked<Result>(
   const { running } = await database.inTransaction(async (query) => {
     await query(lock.text, lock.values)
     const begun = { running: work() }
-    for (;;) {
-      const [row] = await database.query<{ count: number }>(
-        `select count(*)::integer as count from pg_stat_activity
-          where datname = current_database() and wait_event_type = 'Lock'`
-      )
-      if ((row?.count ?? 0) >= lock.waiting) return begun
-      await delay(5)
-    }
+    await untilWaiting(database, lock.waiting)
+    return begun
   })
   return running
+}
+
+/** Waits until that many statements wait for a lock. */
+export async function untilWaiting(database: TestDatabase, waiting: number): Promise<void> {
+  for (;;) {
+    const [row] = await database.query<{ count: number }>(
+      `select count(*)::integer as count from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock'`
+    )
+    if ((row?.count ?? 0) >= waiting) return
+    await delay(5)
+  }
 }

@@ -15,11 +15,12 @@ import {
   type OperatorHandlers
 } from '@open-payments-server/service-kit/operators'
 import { createWebhookService } from '@open-payments-server/service-kit/webhooks'
-import { type ActingDependencies, PEER_ACTS, WALLET_ACTS } from '../grpc/operator/acts.js'
+import { type ActingDependencies, WALLET_ACTS } from '../grpc/operator/acts.js'
 import { answer } from '../grpc/operator/answer.js'
 import * as holders from '../grpc/operator/holders.js'
 import * as approval from '../grpc/operator/payment-approval.js'
 import * as life from '../grpc/operator/payment-life.js'
+import { PEER_ACTS } from '../grpc/operator/peer-acts.js'
 import * as peers from '../grpc/operator/peers.js'
 import { OPERATOR_ROLES } from '../grpc/operator/roles.js'
 import { createRefundRpc, listRefundsRpc } from '../grpc/operator/refunds.js'
@@ -205,6 +206,7 @@ function peerService(
     getPeerStatement: handlers.unary(answer(peers.getPeerStatementRpc(dependencies))),
     listPeerEntries: handlers.unary(answer(peers.listPeerEntriesRpc(dependencies))),
     listUnknownPackets: handlers.unary(answer(peers.listUnknownPacketsRpc(dependencies))),
+    countUnknownPackets: handlers.unary(answer(peers.countUnknownPacketsRpc(dependencies))),
     decidePacket: record(definition.decidePacket, PEER_ACTS.decidePacket, peers.decidePacketRpc)
   }
 }

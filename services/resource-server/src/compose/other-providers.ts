@@ -8,6 +8,7 @@ import { readSigningKeys } from '../domain/signing-keys.js'
 import { PATHLESS_WALLET_ADDRESS } from '../domain/wallet-address.js'
 import { LEASE_MS } from '../features/process-outgoing-payments/send-payments.js'
 import { createInterledgerMethod } from '../features/send-packets/interledger-method.js'
+import { createTroubleLog } from '../features/send-packets/peer-troubles.js'
 import { createGrantStore } from '../modules/provider-grants/index.js'
 import { type ClientIdentity, createClientIdentity, createReceiverReader } from '../other-providers/index.js'
 import type { Context } from './context.js'
@@ -73,6 +74,7 @@ export async function openOtherProviders(
     peerClient,
     peerSecrets,
     counters,
+    logTrouble: createTroubleLog(context.logger),
     clock: createSenderClock(clock),
     slippageBasisPoints: config.ILP_SLIPPAGE_BASIS_POINTS,
     leaseMs: LEASE_MS

@@ -1,8 +1,7 @@
 import { openTls } from '@open-payments-server/grpc-transport'
-import { GRPC_LISTENER_TLS } from '@open-payments-server/runtime/configuration'
+import { GRPC_LISTENER_TLS, grpcClientTls } from '@open-payments-server/runtime/configuration'
 import { MESSAGE_BYTES_MAX } from '@open-payments-server/service-kit/grpc'
 import { openStores } from '@open-payments-server/service-kit/stores'
-import { AUTH_GRPC_TLS } from '../config.js'
 import { PrismaClient } from '../generated/prisma/client.js'
 import { connectAuthServer } from '../grpc/auth-server/connection.js'
 import type { Context, ResourceServerOverrides } from './context.js'
@@ -17,7 +16,7 @@ export type Resources = Awaited<ReturnType<typeof openResources>>
 export async function openResources(context: Context, overrides: ResourceServerOverrides) {
   const { config, lifecycle } = context
   const listenerTls = await openTls(GRPC_LISTENER_TLS, context)
-  const authServerTls = await openTls(AUTH_GRPC_TLS, context)
+  const authServerTls = await openTls(grpcClientTls('AUTH'), context)
   const stores = openStores(context, {
     service: 'resource-server',
     createClient: (options) => new PrismaClient(options),

@@ -11,6 +11,7 @@ import { getOutgoingPaymentRoute } from '../features/get-outgoing-payment/routes
 import { getQuoteRoute } from '../features/get-quote/routes.js'
 import { listIncomingPaymentsRoute, listOutgoingPaymentsRoute } from '../features/list-payments/routes.js'
 import { serveWalletAddressKeysRoute } from '../features/serve-wallet-address-keys/routes.js'
+import { createProviderWalletAddress } from '../features/serve-wallet-address/provider-wallet-address.js'
 import { serveWalletAddressRoute } from '../features/serve-wallet-address/routes.js'
 import type { Context } from './context.js'
 import type { Counters } from './counters.js'
@@ -52,6 +53,9 @@ export function createRoutes(parts: RouteParts): Route[] {
   const incomingLifetimeSeconds = config.INCOMING_PAYMENT_LIFETIME_SECONDS
   const quoteLifetimeSeconds = config.QUOTE_LIFETIME_SECONDS
   const approvalTimeoutSeconds = config.APPROVAL_TIMEOUT_SECONDS
+  const { clientIdentity } = others
+  const providerWalletAddress =
+    clientIdentity && createProviderWalletAddress({ ...resources, url: clientIdentity.walletAddress })
   const cacheSeconds = config.WALLET_ADDRESS_CACHE_SECONDS
   return [
     createIncomingPaymentRoute({ ...dependencies, lifetimeSeconds: incomingLifetimeSeconds }),
@@ -67,9 +71,14 @@ export function createRoutes(parts: RouteParts): Route[] {
     serveWalletAddressKeysRoute({
       ...dependencies,
       cacheSeconds,
-      providerKeys: others.clientIdentity?.publishedKeys
+      providerKeys: clientIdentity?.publishedKeys
     }),
-    serveWalletAddressRoute({ ...dependencies, cacheSeconds, pageUrl: config.WALLET_ADDRESS_PAGE_URL })
+    serveWalletAddressRoute({
+      ...dependencies,
+      providerWalletAddress,
+      cacheSeconds,
+      pageUrl: config.WALLET_ADDRESS_PAGE_URL
+    })
   ]
 }
 
@@ -79,7 +88,7 @@ export function createReadiness({ logger }: Context, { database, authServer }: R
     name: 'auth-server',
     needed: 'at-start',
     check: async () => {
-      await authServer.waitForReady(READINESS_TIMEOUT_MS)
+      await authServer.whenReady(READINESS_TIMEOUT_MS)
       return undefined
     }
   }

@@ -21,6 +21,7 @@ import { keepFrozenClients } from '../modules/frozen-clients/index.js'
 import { purgeIncomingPayments } from '../modules/incoming-payments/index.js'
 import { createProviderAccounts } from '../modules/ledger/index.js'
 import { purgeQuotes } from '../modules/quotes/index.js'
+import { createClosingWorker } from '../workers/closing-worker.js'
 import { createFrozenClientsWorker } from '../workers/frozen-clients-worker.js'
 import {
   createApprovalWorker,
@@ -57,7 +58,6 @@ export function startWorkers(
   const { config, logger, lifecycle } = context
   const pollSeconds = config.PROCESSING_POLL_SECONDS
   const holdsFrozen = config.FREEZE_PENDING_PAYMENTS === 'hold'
-  const callDeadlineMs = config.AUTH_GRPC_DEADLINE_MS
   const delivering = { database, keepsCommits, grantLimits, logger, counters }
   const failing = (worker: Parameters<FailedBatchCounter>[0]) => ({
     onBatchFailed: () => {
@@ -67,7 +67,7 @@ export function startWorkers(
   const delivery = createDeliveryWorker({
     ...delivering,
     ...failing('delivery'),
-    callDeadlineMs,
+    callDeadlineMs: config.AUTH_GRPC_DEADLINE_MS,
     pollSeconds
   })
   lifecycle.add(delivery)
@@ -80,6 +80,7 @@ export function startWorkers(
     publishing.wake()
   }
   lifecycle.add(createExpiryWorker({ ...failing('expiry'), ...context, database, onEventsAppended }))
+  lifecycle.add(createClosingWorker({ ...failing('closing'), ...context, database }))
   const onPaymentsEnded = (): void => {
     onReservationEnded()
     onEventsAppended()
@@ -95,7 +96,7 @@ export function startWorkers(
   lifecycle.add(processing)
   const sending =
     outgoingMethod &&
-    startSending(context, { database, outgoingMethod, counters, holdsFrozen, onPaymentsEnded })
+    startSending(context, { database, grantLimits, outgoingMethod, counters, holdsFrozen, onPaymentsEnded })
   const answeredPayments = startReporting(context, databaseWatch, {
     ...delivering,
     ...failing('lost-payments')
@@ -166,12 +167,17 @@ function startReporting(
 
 /** Releases reservations without a payment. */
 function startSweeping(
-  { config, lifecycle }: Context,
-  parts: Omit<Parameters<typeof createSweepingWorker>[0], 'orphanAgeSeconds' | 'intervalSeconds'>
+  { config, lifecycle, clock, random }: Context,
+  parts: Omit<
+    Parameters<typeof createSweepingWorker>[0],
+    'clock' | 'random' | 'orphanAgeSeconds' | 'intervalSeconds'
+  >
 ): void {
   lifecycle.add(
     createSweepingWorker({
       ...parts,
+      clock,
+      random,
       orphanAgeSeconds: config.ORPHAN_AGE_SECONDS,
       intervalSeconds: config.SWEEP_INTERVAL_SECONDS
     })
@@ -182,11 +188,13 @@ function startSweeping(
 function startSending(
   context: Context,
   {
+    grantLimits,
     outgoingMethod,
     counters,
     onPaymentsEnded,
     ...parts
   }: Pick<Resources, 'database'> & {
+    readonly grantLimits: DomainPorts['grantLimits']
     readonly outgoingMethod: OutgoingMethod
     readonly counters: PaymentCounters & Pick<Counters, 'countFailedBatch'>
     readonly holdsFrozen: boolean
@@ -195,10 +203,11 @@ function startSending(
 ): Worker {
   const { config, lifecycle } = context
   const dependencies = { ...context, ...parts, counters, providerAccounts: createProviderAccounts() }
+  const sentBy = { method: outgoingMethod, reservations: grantLimits }
   const sending = createSendingWorker({
     ...context,
     beginSending: createBeginSending(dependencies),
-    sentPayments: createSentPayments({ ...dependencies, method: outgoingMethod }),
+    sentPayments: createSentPayments({ ...dependencies, ...sentBy }),
     pollSeconds: config.PROCESSING_POLL_SECONDS,
     onBatchFailed: () => {
       counters.countFailedBatch('sending')

@@ -16,7 +16,7 @@ export interface Approval {
   /** Id (UUID) of the rule, which may be deleted meanwhile. */
   readonly ruleId: string
   readonly requestedAtMs: number
-  /** When it is declined unless it is decided. */
+  /** When it is declined unless it is decided: its terms may end before the time that every approval has. */
   readonly expiresAtMs: number
   /** undefined while it waits. */
   readonly decided:

@@ -16,7 +16,7 @@ export interface AccessItem {
 export interface AuthorizedRequest {
   /** Value of the access token. */
   readonly accessToken: string
-  /** When the token expires, in milliseconds since the Unix epoch. */
+  /** Until when this holds, in milliseconds since the Unix epoch: the token expires, or allows less. */
   readonly tokenExpiresAtMs: number
   /** Id of the grant behind the token. */
   readonly grantId: string

@@ -26,6 +26,7 @@ export const WORKERS = [
   'sweeping',
   'lost-payments',
   'expiry',
+  'closing',
   'publishing',
   'webhooks',
   'purge'

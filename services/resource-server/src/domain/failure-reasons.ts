@@ -42,7 +42,8 @@ export const FAILURE_REASONS = {
     advice: 'Pay again later.'
   },
   rate_changed: {
-    meaning: 'The exchange rate got worse than the quote allows. Only for receivers at other providers.',
+    meaning:
+      'The exchange rate of the payment no longer stood when it was to be paid, or got worse on the way to another provider than the quote allows.',
     advice: 'Create a new quote, and let the account holder see it.'
   },
   declined_by_provider: {
@@ -51,7 +52,7 @@ export const FAILURE_REASONS = {
   },
   account_frozen: {
     meaning:
-      'A freeze of an account, a wallet address or the client held it until the incoming payment was over.',
+      'A freeze of an account, a wallet address or the client held it until the incoming payment was over, or the exchange rate of the payment no longer stood.',
     advice: 'Do not repeat the payment. The account holder can ask the provider until when.'
   }
 } as const satisfies Readonly<Record<string, FailureReasonDescription>>

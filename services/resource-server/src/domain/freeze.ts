@@ -15,6 +15,8 @@ export interface FreezeOrder {
   readonly by: string
   /** See {@link Freeze}. */
   readonly reason: string
+  /** Ends only the freeze since then, in milliseconds since the Unix epoch; undefined for whichever there is. */
+  readonly sinceMs: number | undefined
   readonly nowMs: number
 }
 

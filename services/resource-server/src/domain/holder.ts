@@ -75,8 +75,8 @@ export interface AccountHolding {
 
 /** A person who asks for what they hold. */
 export interface Claimant extends Holder {
-  /** Names of accounts in the claim of their ID token; undefined where somebody else will look for them there. */
-  readonly claimValues: readonly string[] | undefined
+  /** Names of accounts in the claim of their ID token. */
+  readonly claimValues: readonly string[]
 }
 
 /**
@@ -92,5 +92,5 @@ export function findTitle(
   holderClaim: HolderClaim | undefined
 ): 'operator' | 'claim' | undefined {
   if (holder !== undefined) return holder.issuer === issuer && holder.sub === sub ? 'operator' : undefined
-  return holderClaim?.issuer === issuer && claimValues?.includes(accountName) !== false ? 'claim' : undefined
+  return holderClaim?.issuer === issuer && claimValues.includes(accountName) ? 'claim' : undefined
 }

@@ -14,6 +14,8 @@ export interface SendingTerms {
   readonly peerId: string
   /** Maximum that may be sent, in the peer's asset. */
   readonly sendMaxValue: bigint
+  /** Part of the fee that is paid whole as soon as anything is delivered, in the debit asset; the rest is shared. */
+  readonly fixedFeeValue: bigint
 }
 
 /** The terms of a payment to a receiver that is hosted elsewhere. */
@@ -40,12 +42,16 @@ export interface SendOrder {
   readonly paymentId: string
   /** Id (UUID) of the lease with which it is sent: nothing is sent once somebody else has taken it. */
   readonly leaseId: string
+  /** When the lease ends, unless it is renewed before: milliseconds since the Unix epoch. */
+  readonly leasedUntilMs: number
   /** URL of the incoming payment. */
   readonly receiver: string
   readonly receiveAsset: Asset
   /** What the receiver is to get, in its asset. */
   readonly receiveValue: bigint
   readonly sending: SendingTerms
+  /** From then on nothing is sent for it any more, because its terms no longer stand: milliseconds since the Unix epoch. */
+  readonly sendUntilMs: number
   /** Whether it is certain that nothing was sent for it yet. */
   readonly isNew: boolean
 }
@@ -75,7 +81,8 @@ export interface OutgoingMethod {
   /**
    * The terms of a payment.
    *
-   * @throws Refusal `not-payable` for what is no receiver or cannot be paid; `unavailable` when it cannot be told now
+   * @throws Refusal `not-payable` for what is no receiver or cannot be paid; `unavailable` or `rates-unavailable` when it
+   *   cannot be told now
    */
   price(request: PricingRequest): Promise<PricedSending>
   /**
@@ -93,6 +100,16 @@ export interface OutgoingMethod {
    * @throws what the database throws
    */
   hold(order: SendOrder): Promise<Exclude<SendResult, { readonly kind: 'later' }>>
+  /**
+   * Ends a payment of which nothing more is to be sent, with what was delivered before.
+   *
+   * @param reason why nothing more is sent
+   * @throws what the database throws
+   */
+  conclude(
+    order: SendOrder,
+    reason: FailureReason
+  ): Promise<Extract<SendResult, { readonly kind: 'ended' | 'undecided' }>>
 }
 
 /**

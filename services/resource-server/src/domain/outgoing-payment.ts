@@ -31,9 +31,21 @@ export interface PaymentTerms {
   }
   /** Id (UUID) of the quote they come from. */
   readonly quoteId: string | undefined
-  /** How it is sent, and until when that may begin, in milliseconds since the Unix epoch; undefined if the receiver is hosted here. */
-  readonly sending: (SendingTerms & { readonly beginUntilMs: number }) | undefined
+  /** How it is sent; undefined if the receiver is hosted here. */
+  readonly sending: SendingTerms | undefined
+  /**
+   * Until when they stand, in milliseconds since the Unix epoch: it must have been begun by then. undefined if the receiver is hosted here and no
+   * exchange rate is among them, so that waiting gains nothing.
+   */
+  readonly beginUntilMs: number | undefined
 }
+
+/**
+ * How long after its terms ended a payment may still be paid that waits for nobody's decision, in milliseconds: enough for an outage of this
+ * provider, and elsewhere for ten attempts that deliver nothing, with the pauses between them. Its exchange rates stand until then, so whoever
+ * could delay it further would choose whether they hold.
+ */
+export const PAID_AFTER_TERMS_MAX_MS = 600_000
 
 /** An outgoing payment (interface 2.4). Values are in the smallest units of the asset named beside them. */
 export interface OutgoingPayment extends ShownRefunds {

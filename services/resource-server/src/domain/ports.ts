@@ -33,7 +33,7 @@ export interface ActiveToken {
    */
   readonly key: { readonly kid: string; readonly x: string } | 'unavailable' | undefined
   readonly access: readonly AccessItem[]
-  /** When the token expires, in milliseconds since the Unix epoch. */
+  /** Until when this holds, in milliseconds since the Unix epoch: the token expires, or allows less. */
   readonly expiresAtMs: number
   /** URL of the wallet address whose account holder consented to the grant; undefined when it needed no consent. */
   readonly consentedWalletAddress: string | undefined

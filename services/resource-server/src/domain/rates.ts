@@ -12,6 +12,11 @@ export interface RateProvider {
   getRate(source: Asset, target: Asset): Promise<Rate | undefined>
 }
 
+/** Whether a rate is needed from one asset to another: assets with the same code convert one to one, whatever their scales. */
+export function isExchanged(source: Asset, target: Asset): boolean {
+  return source.code !== target.code
+}
+
 /** The provider's fees, by asset code of the sender. */
 export type FeeTable = ReadonlyMap<string, FeeSchedule>
 

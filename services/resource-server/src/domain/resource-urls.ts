@@ -1,4 +1,4 @@
-import { isUuid } from '@open-payments-server/value-types/identifiers'
+import { isUuid, withoutFinalSlashes } from '@open-payments-server/value-types/identifiers'
 import { PATHLESS_WALLET_ADDRESS } from './wallet-address.js'
 
 /** Kinds of resources that have URLs, by the name of their collection. */
@@ -31,8 +31,8 @@ export function urnOf(id: string): string {
  * @param walletAddressBaseUrl URL below which wallet addresses are, where that is not the public URL
  */
 export function createResourceUrls(publicUrl: string, walletAddressBaseUrl = publicUrl): ResourceUrls {
-  const base = withoutTrailingSlash(publicUrl)
-  const walletAddressBase = withoutTrailingSlash(walletAddressBaseUrl)
+  const base = withoutFinalSlashes(publicUrl)
+  const walletAddressBase = withoutFinalSlashes(walletAddressBaseUrl)
   const here = new URL(`${base}/`)
   return {
     base,
@@ -54,8 +54,4 @@ export function createResourceUrls(publicUrl: string, walletAddressBaseUrl = pub
       return url.startsWith(`${walletAddressBase}/`) ? url.slice(walletAddressBase.length) : undefined
     }
   }
-}
-
-function withoutTrailingSlash(url: string): string {
-  return url.replace(/\/+$/, '')
 }

@@ -1,5 +1,6 @@
 import { debitForPartialReceive, type QuotedAmounts } from '@open-payments-server/value-types/amounts'
 import type { FailureReason } from './failure-reasons.js'
+import type { SendingTerms } from './outgoing-method.js'
 import type { ReceiverRoom } from './receiver.js'
 
 /** How a payment ended. */
@@ -41,7 +42,7 @@ export function settle(quoted: QuotedAmounts, receiver: ReceiverRoom | undefined
       settledReceiveValue: receiveValue
     }
   }
-  const coveredPart = ((debitValue - 1n) * receiveValue) / debitValue
+  const coveredPart = largestPart(quoted)
   const settledReceiveValue = receiver.room < coveredPart ? receiver.room : coveredPart
   if (settledReceiveValue === 0n) return nothingSent('receiver_full')
   const settledDebitValue = debitForPartialReceive(quoted, settledReceiveValue)
@@ -55,19 +56,39 @@ export function settle(quoted: QuotedAmounts, receiver: ReceiverRoom | undefined
   }
 }
 
+/** The most that can be delivered while the sender keeps a unit of the debit. */
+function largestPart({ debitValue, receiveValue }: QuotedAmounts): bigint {
+  return ((debitValue - 1n) * receiveValue) / debitValue
+}
+
 /**
- * Settles a payment that was sent elsewhere, by what was delivered of it: as if the receiver had had room for just that. What the way
- * took less or more than the payment's terms say is the provider's.
+ * Settles a payment that was sent elsewhere, by what was delivered of it: as if the receiver had had room for just that, but for the fixed
+ * part of the fee, which is paid whole. What the way took less or more than the payment's terms say is the provider's.
+ *
+ * The receiver has it already, so it cannot be reduced. Where its share of the debit, rounded up, is all of it, the sender pays all of it, and
+ * the payment is completed: what the receiver lacks is less than one unit of the debit brings.
  *
  * @param failureReason why nothing more was delivered; it is told if nothing was
  */
 export function settleSent(
-  quoted: QuotedAmounts,
+  quoted: QuotedAmounts & Pick<SendingTerms, 'fixedFeeValue'>,
   deliveredValue: bigint,
   failureReason: FailureReason
 ): Settlement {
-  const settled = settle(quoted, { completed: false, expired: false, room: deliveredValue })
-  return settled.settledReceiveValue === 0n ? nothingSent(failureReason) : settled
+  const { fixedFeeValue, receiveValue } = quoted
+  const shared = {
+    debitValue: quoted.debitValue - fixedFeeValue,
+    feeValue: quoted.feeValue - fixedFeeValue,
+    receiveValue
+  }
+  const room = deliveredValue > largestPart(shared) ? receiveValue : deliveredValue
+  const settled = settle(shared, { completed: false, expired: false, room })
+  if (settled.settledReceiveValue === 0n) return nothingSent(failureReason)
+  return {
+    ...settled,
+    settledDebitValue: settled.settledDebitValue + fixedFeeValue,
+    settledFeeValue: settled.settledFeeValue + fixedFeeValue
+  }
 }
 
 /** A payment whose sender does not have the money. */

@@ -1,3 +1,4 @@
+import { isAccountName } from '../domain/account-name.js'
 import { CallRefused, invalidCallField } from '../domain/call-refused.js'
 import {
   type AccountHolding,
@@ -12,6 +13,15 @@ import { findPathProblem } from '../domain/wallet-address.js'
 import type { Database } from '../modules/database.js'
 import { findHolding } from '../modules/wallet-addresses/index.js'
 
+/** Maximum number of values of a person's claim. */
+const CLAIM_VALUES_MAX = 1_000
+
+/** A person who asks for what they hold, as the call names them. */
+export interface Person extends Holder {
+  /** Values of the claim in their ID token. */
+  readonly holderClaimValues: readonly string[]
+}
+
 /** What finding out whether a person holds something needs. */
 export interface HoldingDependencies {
   readonly database: Database
@@ -21,9 +31,22 @@ export interface HoldingDependencies {
 }
 
 /** @throws CallRefused `invalid` for what is no person */
-export function assertHolder(person: Holder): void {
+function assertHolder(person: Holder): void {
   const wrong = findHolderProblem(person)
   if (wrong !== undefined) throw invalidCallField(wrong.member, wrong.problem)
+}
+
+/**
+ * Reads who asks. What no account is called is left out of the values of the claim.
+ *
+ * @throws CallRefused `invalid`
+ */
+export function readPerson({ issuer, sub, holderClaimValues }: Person): Claimant {
+  const person = { issuer, sub }
+  assertHolder(person)
+  if (holderClaimValues.length > CLAIM_VALUES_MAX)
+    throw invalidCallField('holder_claim_values', `must be at most ${String(CLAIM_VALUES_MAX)}`)
+  return { ...person, claimValues: holderClaimValues.filter(isAccountName) }
 }
 
 /**

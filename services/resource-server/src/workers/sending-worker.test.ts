@@ -5,14 +5,19 @@ import { AT_A_TIME_MAX, createSendingWorker, DUE_AT_A_TIME_MAX, NEW_AT_A_TIME_MA
 
 const leased = (paymentId: string, isNew: boolean): LeasedSending => ({
   paymentId,
+  walletAddressId: 'payer',
   isNew,
   leaseId: 'lease',
+  leasedUntilMs: 0,
   receiver: 'https://elsewhere.example/incoming-payments/1',
   receiveAsset: { code: 'USD', scale: 2 },
   receiveValue: 1n,
-  sending: { peerId: 'peer', sendMaxValue: 1n },
+  sending: { peerId: 'peer', sendMaxValue: 1n, fixedFeeValue: 0n },
+  sendUntilMs: Infinity,
   attempts: isNew ? 0 : 1,
-  isHeld: false
+  isHeld: false,
+  isCovered: true,
+  isDoubted: false
 })
 
 it('new payments are sent though any number of others is tried again and never answered', async () => {
@@ -24,8 +29,8 @@ it('new payments are sent though any number of others is tried again and never a
   })
   let taken = 0
   const worker = createSendingWorker({
-    beginSending(room) {
-      rooms.push(room)
+    beginSending(limit) {
+      rooms.push(limit)
       const found = isNewWaiting ? [leased('new', true)] : []
       isNewWaiting = false
       return Promise.resolve({ leased: found, due: 0, ended: 0, isMore: false })
@@ -33,7 +38,8 @@ it('new payments are sent though any number of others is tried again and never a
     sentPayments: {
       take(limit) {
         taken += limit
-        return Promise.resolve(Array.from({ length: limit }, (_, index) => leased(String(index), false)))
+        const due = Array.from({ length: limit }, (_, index) => leased(String(index), false))
+        return Promise.resolve({ found: limit, leased: due })
       },
       findHeld: () => Promise.resolve([]),
       attempt({ paymentId }, signal) {
@@ -57,4 +63,39 @@ it('new payments are sent though any number of others is tried again and never a
   expect(taken).toBe(DUE_AT_A_TIME_MAX)
   expect(rooms[0]).toBe(NEW_AT_A_TIME_MAX)
   expect(rooms.at(-1)).toBe(AT_A_TIME_MAX - DUE_AT_A_TIME_MAX)
+})
+
+it('tells how many payments it sends to each peer, and for whom, and how many more to any', async () => {
+  const told: unknown[] = []
+  let isFirst = true
+  const worker = createSendingWorker({
+    beginSending(_limit, room) {
+      told.push(room)
+      const found = isFirst ? [leased('first', true), leased('second', true)] : []
+      isFirst = false
+      return Promise.resolve({ leased: found, due: 0, ended: 0, isMore: false })
+    },
+    sentPayments: {
+      take(_limit, _running, room) {
+        told.push(room)
+        return Promise.resolve({ found: 0, leased: [] })
+      },
+      findHeld: () => Promise.resolve([]),
+      attempt: (_payment, signal) =>
+        new Promise((resolve) => {
+          signal.addEventListener('abort', () => {
+            resolve(false)
+          })
+        })
+    },
+    pollSeconds: 60,
+    logger: createLogger({ service: 'test', level: 'silent' }),
+    onPaymentsEnded: () => undefined
+  })
+  while (told.length < 2) await new Promise(setImmediate)
+  await worker.stop()
+  expect(told).toEqual([
+    { free: AT_A_TIME_MAX, sentTo: new Map(), sentFrom: new Map() },
+    { free: AT_A_TIME_MAX - 2, sentTo: new Map([['peer', 2]]), sentFrom: new Map([['peer payer', 2]]) }
+  ])
 })

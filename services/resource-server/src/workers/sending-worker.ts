@@ -1,7 +1,13 @@
 import { type Logger, startWorker, type Worker } from '@open-payments-server/runtime'
-import type { BegunRound } from '../features/process-outgoing-payments/begin-sending.js'
+import type { BeginSending } from '../features/process-outgoing-payments/begin-sending.js'
 import type { SentPayments } from '../features/process-outgoing-payments/send-payments.js'
-import type { LeasedSending } from '../modules/outgoing-payments/index.js'
+import {
+  isFull,
+  type LeasedSending,
+  payerKey,
+  type PayerOverPeer,
+  type SendingRoom
+} from '../modules/outgoing-payments/index.js'
 
 /** Maximum number of payments that one process sends at a time: each waits for others most of the time. */
 export const AT_A_TIME_MAX = 200
@@ -16,18 +22,20 @@ export const DUE_AT_A_TIME_MAX = 100
 /** How long an attempt goes on before it is looked whether a freeze holds its payment, and how often then, in milliseconds. */
 const HELD_AFTER_MS = 1_000
 
+const NONE = { found: 0, leased: [] } as const
+
 /** An attempt that this process makes. */
 interface Running {
   readonly ended: Promise<void>
   readonly stopping: AbortController
+  readonly payer: PayerOverPeer
   /** As `performance.now` has it. */
   readonly startedMs: number
 }
 
 /** What sending payments in the background needs. */
 export interface SendingWorkerDependencies {
-  /** Begins to send payments, of which this process has room for so many. */
-  readonly beginSending: (room: number) => Promise<BegunRound>
+  readonly beginSending: BeginSending
   readonly sentPayments: SentPayments
   readonly pollSeconds: number
   readonly logger: Logger
@@ -47,7 +55,7 @@ export function createSendingWorker(dependencies: SendingWorkerDependencies): Wo
   /** By the ids of their payments. */
   const running = new Map<string, Running>()
   let dueRunning = 0
-  let heldLookedForMs = -Infinity
+  const endHeld = createEndingHeld(running, sentPayments)
 
   const attempt = async (payment: LeasedSending, signal: AbortSignal): Promise<void> => {
     try {
@@ -66,25 +74,17 @@ export function createSendingWorker(dependencies: SendingWorkerDependencies): Wo
   const start = (payment: LeasedSending): void => {
     const dueCount = payment.isNew ? 0 : 1
     const stopping = new AbortController()
+    const payer = { peerId: payment.sending.peerId, walletAddressId: payment.walletAddressId }
     if (isStopping) stopping.abort()
     const ended = attempt(payment, stopping.signal).finally(() => {
-      const wasFull = roomFor('new') === 0 || roomFor('due') === 0
+      const wasFull = isFull(roomBeside(running), payer) || roomFor('new') === 0 || roomFor('due') === 0
       running.delete(payment.paymentId)
       dueRunning -= dueCount
       // Others may have waited for room.
       if (wasFull) worker.wake()
     })
-    running.set(payment.paymentId, { ended, stopping, startedMs: performance.now() })
+    running.set(payment.paymentId, { ended, stopping, payer, startedMs: performance.now() })
     dueRunning += dueCount
-  }
-  const endHeld = async (): Promise<void> => {
-    const nowMs = performance.now()
-    if (nowMs - heldLookedForMs < HELD_AFTER_MS) return
-    const long = [...running].filter(([, { startedMs }]) => nowMs - startedMs >= HELD_AFTER_MS)
-    if (long.length === 0) return
-    heldLookedForMs = nowMs
-    const held = await sentPayments.findHeld(long.map(([paymentId]) => paymentId))
-    for (const paymentId of held) running.get(paymentId)?.stopping.abort()
   }
 
   const worker = startWorker({
@@ -94,13 +94,14 @@ export function createSendingWorker(dependencies: SendingWorkerDependencies): Wo
     onBatchFailed: dependencies.onBatchFailed,
     async runBatch() {
       await endHeld()
-      const { leased, ended, isMore } = await beginSending(roomFor('new'))
+      const { leased, ended, isMore } = await beginSending(roomFor('new'), roomBeside(running))
       if (ended > 0) onPaymentsEnded()
       leased.forEach(start)
-      const room = roomFor('due')
-      const due = room === 0 ? [] : await sentPayments.take(room, [...running.keys()])
-      due.forEach(start)
-      return isMore || (room > 0 && due.length === room)
+      const limit = roomFor('due')
+      const due =
+        limit === 0 ? NONE : await sentPayments.take(limit, [...running.keys()], roomBeside(running))
+      due.leased.forEach(start)
+      return isMore || (due.found === limit && due.leased.length > 0)
     }
   })
   return {
@@ -114,5 +115,33 @@ export function createSendingWorker(dependencies: SendingWorkerDependencies): Wo
       await worker.stop()
       await Promise.all([...running.values()].map(({ ended }) => ended))
     }
+  }
+}
+
+function roomBeside(running: ReadonlyMap<string, Running>): SendingRoom {
+  const sentTo = new Map<string, number>()
+  const sentFrom = new Map<string, number>()
+  const countIn = (counts: Map<string, number>, key: string) => counts.set(key, (counts.get(key) ?? 0) + 1)
+  for (const { payer } of running.values()) {
+    countIn(sentTo, payer.peerId)
+    countIn(sentFrom, payerKey(payer))
+  }
+  return { free: AT_A_TIME_MAX - running.size, sentTo, sentFrom }
+}
+
+/** Ends attempts whose payments a freeze holds: those that have gone on for long enough to be looked at. */
+function createEndingHeld(
+  running: ReadonlyMap<string, Running>,
+  sentPayments: Pick<SentPayments, 'findHeld'>
+): () => Promise<void> {
+  let lookedForMs = -Infinity
+  return async () => {
+    const nowMs = performance.now()
+    if (nowMs - lookedForMs < HELD_AFTER_MS) return
+    const long = [...running].filter(([, { startedMs }]) => nowMs - startedMs >= HELD_AFTER_MS)
+    if (long.length === 0) return
+    lookedForMs = nowMs
+    const held = await sentPayments.findHeld(long.map(([paymentId]) => paymentId))
+    for (const paymentId of held) running.get(paymentId)?.stopping.abort()
   }
 }

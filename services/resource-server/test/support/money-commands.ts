@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { APPROVAL_TIMEOUT_SECONDS } from './money-model.js'
-import type { Manner } from './money-model-peers.js'
+import { BEGIN_WITHIN_SECONDS, type Manner } from './money-model-peers.js'
 import { type Freezable, type ModelRule, OWNERS } from './money-operations.js'
 import type { Choice, ChoicesTogether, MoneyWorld, Pick } from './money-world.js'
 
@@ -61,7 +61,7 @@ const freeze = chosen('freeze', { of: freezable, freezes: fc.constantFrom(true, 
 const advance = chosen('advance', {
   seconds: fc.oneof(
     { arbitrary: fc.integer({ min: 1, max: 120 }), weight: 2 },
-    { arbitrary: fc.constantFrom(APPROVAL_TIMEOUT_SECONDS, 61, 1_300), weight: 1 }
+    { arbitrary: fc.constantFrom(APPROVAL_TIMEOUT_SECONDS, BEGIN_WITHIN_SECONDS, 61, 1_300), weight: 1 }
   )
 })
 
@@ -121,7 +121,7 @@ const ofNewest = {
   decisions: fc.oneof(
     chosen('approve', { of: newest }),
     chosen('decline', { of: newest }),
-    chosen('advance', { seconds: fc.constant(APPROVAL_TIMEOUT_SECONDS) }),
+    chosen('advance', { seconds: fc.constantFrom(APPROVAL_TIMEOUT_SECONDS, BEGIN_WITHIN_SECONDS) }),
     freeze
   ),
   refunds: fc.oneof(

@@ -1,7 +1,11 @@
 /** For how long nobody decides what became of a packet: 20 seconds until it has expired, and a minute more. */
 export const DECIDABLE_AFTER_SECONDS = 80
-/** How long payments elsewhere may be begun: the lifetime of a quote. */
-const BEGIN_WITHIN_MS = 300_000
+/** How long the terms of payments elsewhere, and between currencies, stand: the lifetime of a quote. */
+export const BEGIN_WITHIN_SECONDS = 300
+/** How long after that they may be sent, or settled if nobody was to decide about them. */
+export const PAID_AFTER_TERMS_SECONDS = 600
+/** For how long a payment is due that a freeze holds before it is looked whether it is over. */
+export const HELD_PAUSE_MS = 60_000
 /** Attempts in a row without a fulfillment after which a payment ends. */
 const ATTEMPTS_MAX = 10
 const FIRST_PAUSE_MS = 1_000
@@ -63,7 +67,13 @@ export function beginPeering(): Peering {
 /** @param value what the receiver is to get */
 export function newSending(value: bigint, nowMs: number): Sending {
   return {
-    ...{ value, beginUntilMs: nowMs + BEGIN_WITHIN_MS, begun: false, attempts: 0, dueAtMs: nowMs },
+    ...{
+      value,
+      beginUntilMs: nowMs + BEGIN_WITHIN_SECONDS * 1_000,
+      begun: false,
+      attempts: 0,
+      dueAtMs: nowMs
+    },
     ...{ delivered: 0n, unknown: undefined, received: 0n }
   }
 }
@@ -106,18 +116,24 @@ export function isDecidable({ unknown }: Sending, nowMs: number): boolean {
   return unknown !== undefined && nowMs > unknown.sentAtMs + DECIDABLE_AFTER_SECONDS * 1_000
 }
 
+/** Whether nothing more is sent of a payment. */
+export function isOver({ beginUntilMs }: Sending, nowMs: number): boolean {
+  return nowMs >= beginUntilMs + PAID_AFTER_TERMS_SECONDS * 1_000
+}
+
 /** What an attempt came to. */
 export interface Attempt {
   /** What was owed to the peer, packet by packet. */
   readonly dispatched: readonly bigint[]
   /** Why nothing more is delivered, if it ended with less than everything; undefined when another attempt is made, or may be. */
-  readonly end: 'receiver_completed' | 'receiver_unreachable' | 'delivered' | undefined
+  readonly end: 'receiver_completed' | 'receiver_unreachable' | 'rate_changed' | 'delivered' | undefined
 }
 
 /** Sends what is missing of a payment, as far as the peer takes it. */
 export function attempt({ manner }: Peering, sending: Sending, nowMs: number): Attempt {
   const { value } = sending
   if (sending.delivered === value) return { dispatched: [], end: 'delivered' }
+  if (isOver(sending, nowMs)) return { dispatched: [], end: 'rate_changed' }
   if (manner.then === 'is down') {
     sending.attempts += 1
     sending.dueAtMs = nowMs + Math.min(FIRST_PAUSE_MS * 2 ** (sending.attempts - 1), PAUSE_MAX_MS)

@@ -1,11 +1,15 @@
 import {
   attempt,
+  BEGIN_WITHIN_SECONDS,
   beginPeering,
+  HELD_PAUSE_MS,
+  isOver,
   fits,
   isDecidable,
   newSending,
   oweThem,
   oweUs,
+  PAID_AFTER_TERMS_SECONDS,
   refusalsOfPacket,
   type Sending
 } from './money-model-peers.js'
@@ -18,6 +22,7 @@ import {
   type Incoming,
   isEnded,
   mapped,
+  partElsewhere,
   partOf,
   type Payment,
   type Settlement,
@@ -27,7 +32,7 @@ import {
   termsOf
 } from './money-state.js'
 
-/** How long a payment awaits approval. */
+/** How long a payment awaits approval, unless its terms end before. */
 export const APPROVAL_TIMEOUT_SECONDS = 600
 const BUSY = 'its payment is being sent now: try again in a moment'
 /** How long after its end an expiry is told. */
@@ -123,7 +128,7 @@ export class MoneyModel {
       (payment) =>
         payment.state === 'pending' &&
         payment.incoming !== undefined &&
-        !(this.#isFrozen(payment) && this.#isOpen(payment.incoming))
+        !(this.#isFrozen(payment) && this.#isOpen(payment.incoming) && !this.#areTermsOver(payment))
     )
   }
 
@@ -134,7 +139,9 @@ export class MoneyModel {
       const { sending } = payment
       if (payment.state !== 'pending' || sending === undefined) return false
       const isHeld = this.#isFrozen(payment)
-      if (sending.begun) return !isHeld && sending.unknown === undefined && sending.dueAtMs <= nowMs
+      if (sending.begun && sending.unknown !== undefined) return false
+      if (sending.begun && isHeld) return isOver(sending, nowMs) && sending.dueAtMs <= nowMs - HELD_PAUSE_MS
+      if (sending.begun) return sending.dueAtMs <= nowMs
       return sending.beginUntilMs <= nowMs || (!isHeld && (!payment.held || this.#fits(sending)))
     })
   }
@@ -152,7 +159,8 @@ export class MoneyModel {
     } else if (!sending.begun) {
       sending.begun = true
       sending.dueAtMs = nowMs
-    } else {
+    } else if (this.#isFrozen(payment)) this.#count(number, 'account_frozen')
+    else {
       const { dispatched, end } = attempt(peering, sending, nowMs)
       for (const value of dispatched) this.#tell('peer', ...oweThem(peering, value))
       this.#count(number, end)
@@ -308,7 +316,9 @@ export class MoneyModel {
       ...(this.#isFrozenOwner(owner) ? ['account frozen'] : [])
     ]
     if (refusals.length > 0) return refusals
-    const terms = { owner, incoming, debit, fee, receive, refundOf, sending: undefined }
+    const isExchanged = (owner === 'carol') !== (receiver.owner === 'carol')
+    const termsEndMs = isExchanged ? this.#state.nowMs + BEGIN_WITHIN_SECONDS * 1_000 : undefined
+    const terms = { owner, incoming, debit, fee, receive, refundOf, sending: undefined, termsEndMs }
     this.#createPayment(number, terms, receiver.owner)
     if (refundOf !== undefined) {
       const value = debit - fee
@@ -332,7 +342,8 @@ export class MoneyModel {
     if (refusals.length > 0) return refusals
     const { fee, receive } = termsOf(owner, debit, false)
     const sending = newSending(receive, nowMs)
-    const terms = { owner, incoming: undefined, debit, fee, receive, refundOf: undefined, sending }
+    const none = { incoming: undefined, refundOf: undefined, termsEndMs: undefined }
+    const terms = { ...none, owner, debit, fee, receive, sending }
     this.#createPayment(number, terms, undefined)
     return [`created ${String(number)}`]
   }
@@ -340,16 +351,22 @@ export class MoneyModel {
   /** @param payee undefined if it is at the other provider */
   #createPayment(
     number: number,
-    terms: Pick<Payment, 'owner' | 'incoming' | 'debit' | 'fee' | 'receive' | 'refundOf' | 'sending'>,
+    terms: Pick<
+      Payment,
+      'owner' | 'incoming' | 'debit' | 'fee' | 'receive' | 'refundOf' | 'sending' | 'termsEndMs'
+    >,
     payee: Owner | undefined
   ): void {
-    const { owner, debit } = terms
+    const { owner, debit, sending, termsEndMs } = terms
+    const decideByMs = this.#state.nowMs + APPROVAL_TIMEOUT_SECONDS * 1_000
     const needsApproval = Object.values(this.#state.rules).some((rule) =>
       this.#meets(rule, owner, debit, payee)
     )
     this.#state.payments[number] = {
       ...{ ...terms, held: this.available(owner) >= debit },
-      decideByMs: needsApproval ? this.#state.nowMs + APPROVAL_TIMEOUT_SECONDS * 1_000 : undefined,
+      decideByMs: needsApproval
+        ? Math.min(decideByMs, sending?.beginUntilMs ?? termsEndMs ?? decideByMs)
+        : undefined,
       ...{ decision: undefined, state: needsApproval ? 'awaiting_approval' : 'pending', reason: '' },
       ...{ sent: 0n, sentFee: 0n, delivered: 0n, refunded: 0n, refundedByProvider: 0n }
     }
@@ -460,10 +477,11 @@ export class MoneyModel {
     if (incoming === undefined) throw new Error('its receiver is elsewhere')
     const receiver = this.receiver(incoming)
     if (!payment.held) return 'insufficient_funds'
-    if (!this.#isOpen(incoming)) {
-      if (this.#isFrozen(payment)) return 'account_frozen'
-      return receiver.completed ? 'receiver_completed' : 'receiver_expired'
-    }
+    // Otherwise it would wait.
+    if (this.#isFrozen(payment)) return 'account_frozen'
+    const delayedMs = payment.decideByMs === undefined ? PAID_AFTER_TERMS_SECONDS * 1_000 : 0
+    if (this.#areTermsOver(payment, delayedMs)) return 'rate_changed'
+    if (!this.#isOpen(incoming)) return receiver.completed ? 'receiver_completed' : 'receiver_expired'
     const room = this.#room(receiver)
     if (room >= receive) return [debit, fee, receive]
     const part = partOf(payment, room)
@@ -498,17 +516,14 @@ export class MoneyModel {
   #count(number: number, end: string | undefined): void {
     const payment = this.payment(number)
     const delivered = payment.sending?.delivered ?? 0n
-    const part: Settlement =
-      delivered === payment.receive
-        ? [payment.debit, payment.fee, payment.receive]
-        : partOf(payment, delivered)
+    const settlement = partElsewhere(payment, delivered)
     if (end === undefined) {
-      payment.sent = part[0]
+      payment.sent = settlement[0]
       return
     }
-    this.#debit(payment, part)
-    const failed = part[2] === 0n ? end : 'partially_delivered'
-    this.#end(number, delivered === payment.receive ? '' : failed)
+    this.#debit(payment, settlement)
+    const failed = delivered === 0n ? end : 'partially_delivered'
+    this.#end(number, settlement[2] === payment.receive ? '' : failed)
   }
 
   /** Credits a packet, once. */
@@ -645,6 +660,11 @@ export class MoneyModel {
         return value === undefined ? [] : [[number, value]]
       })
     )
+  }
+
+  /** Whether the terms of a payment here ended, so many milliseconds ago at least. */
+  #areTermsOver({ termsEndMs }: Payment, forMs = 0): boolean {
+    return termsEndMs !== undefined && termsEndMs + forMs <= this.#state.nowMs
   }
 
   #isOverdue({ state, decideByMs }: Payment): boolean {

@@ -16,7 +16,7 @@ import {
   type PeerOperation
 } from './money-operations.js'
 import { MoneyPeer } from './money-peer.js'
-import type { Shown } from './money-state.js'
+import { FIXED_FEE, type Shown } from './money-state.js'
 import { type OtherProvider, startOtherProvider } from './other-provider.js'
 import { createPeers, PEER_SETTINGS, type TestPeers } from './paying-peer.js'
 import { CAROL, eur, type PaymentWorld, PUBLIC_URL, startPaymentWorld, usd } from './payment-world.js'
@@ -59,7 +59,7 @@ export async function startMoneyLane({ holdsFrozen }: { holdsFrozen: boolean }):
     settings: {
       ...{ ...PEER_SETTINGS, PROVIDER_KEYS: JSON.stringify({ keys: [jwk] }) },
       EXCHANGE_RATES: 'USD/EUR=0.9,EUR/USD=1.1',
-      FEES: 'USD=0+1000',
+      FEES: `USD=${String(FIXED_FEE)}+1000`,
       APPROVAL_TIMEOUT_SECONDS: String(APPROVAL_TIMEOUT_SECONDS),
       FREEZE_PENDING_PAYMENTS: holdsFrozen ? 'hold' : 'finish',
       // The clock jumps while requests are under way.
@@ -257,8 +257,9 @@ export class MoneyServer {
       case 'settle': {
         const { SETTLEMENT_DIRECTION_RECEIVED, SETTLEMENT_DIRECTION_SENT } = wallet.SettlementDirection
         const direction = operation.who === 'they' ? SETTLEMENT_DIRECTION_RECEIVED : SETTLEMENT_DIRECTION_SENT
-        const settlement = { name, direction, value: String(operation.value), reference: 'bank' }
-        const answer = await this.#operated(peers.operate('settlePeer', { ...settlement, key: randomUUID() }))
+        const key = randomUUID()
+        const settlement = { name, direction, value: String(operation.value), reference: key, key }
+        const answer = await this.#operated(peers.operate('settlePeer', settlement))
         return this.#goOn(answer)
       }
     }
@@ -272,7 +273,8 @@ export class MoneyServer {
     const packet = packets.find((one) => one.payment === this.#urlOf('payment', payment))
     if (packet === undefined) return 'nothing to decide'
     const { condition } = packet
-    const answer = await this.#operated(peers.operate('decidePacket', { name, condition, arrived }))
+    const decision = { name, condition, arrived, arrivedValue: '' }
+    const answer = await this.#operated(peers.operate('decidePacket', decision))
     return answer.includes('is to be decided') ? 'nothing to decide' : answer
   }
 

@@ -29,6 +29,8 @@ export interface Payment {
   readonly receive: bigint
   readonly refundOf: number | undefined
   readonly held: boolean
+  /** When its terms end; undefined unless its receiver is here and another currency arrives. */
+  readonly termsEndMs: number | undefined
   /** When its approval times out; undefined unless it met a rule. */
   readonly decideByMs: number | undefined
   decision: Decision | undefined
@@ -91,25 +93,47 @@ export interface Shown {
   readonly events: Readonly<Record<string, readonly string[]>>
 }
 
+/** The fixed part of the fee of what is paid in dollars. */
+export const FIXED_FEE = 3n
+
 /** What a payment costs beside what it brings, and what the receiver gets: dollars, or euros. */
 export function termsOf(
   owner: Owner,
   debit: bigint,
   inEuros: boolean
 ): { readonly fee: bigint; readonly receive: bigint } {
-  // A tenth of what is paid in dollars. A euro costs 1 / 0.9 dollars, and brings 1.1.
-  const fee = owner === 'carol' ? 0n : ceil(debit, 10n)
+  // A tenth of what is paid in dollars, and the fixed part. A euro costs 1 / 0.9 dollars, and brings 1.1.
+  const fee = owner === 'carol' ? 0n : FIXED_FEE + ceil(debit, 10n)
   const factor = (owner === 'carol') === inEuros ? 10n : owner === 'carol' ? 11n : 9n
   return { fee, receive: ((debit - fee) * factor) / 10n }
 }
 
 /** What a payment sends that delivers less than everything. */
-export function partOf({ debit, fee, receive }: Payment, room: bigint): Settlement {
+export function partOf(
+  { debit, fee, receive }: Pick<Payment, 'debit' | 'fee' | 'receive'>,
+  room: bigint
+): Settlement {
   // A failed payment keeps a unit of its debit.
-  const covered = ((debit - 1n) * receive) / debit
+  const covered = largestPart({ debit, receive })
   const part = room < covered ? room : covered
   const sent = ceil(debit * part, receive)
   return [sent, sent - ceil((debit - fee) * part, receive), part]
+}
+
+/** What a payment to the other provider sends that has delivered so much: the fixed part of the fee whole. */
+export function partElsewhere(payment: Payment, delivered: bigint): Settlement {
+  const { owner, debit, fee, receive } = payment
+  const fixed = owner === 'carol' ? 0n : FIXED_FEE
+  const shared = { debit: debit - fixed, fee: fee - fixed, receive }
+  // What the receiver has already is not reduced: it costs the whole debit.
+  if (delivered > largestPart(shared)) return [debit, fee, receive]
+  const [sent, sentFee, part] = partOf(shared, delivered)
+  return part === 0n ? [0n, 0n, 0n] : [sent + fixed, sentFee + fixed, part]
+}
+
+/** The most that a payment can deliver without being completed. */
+function largestPart({ debit, receive }: Pick<Payment, 'debit' | 'receive'>): bigint {
+  return ((debit - 1n) * receive) / debit
 }
 
 export function isEnded({ state }: Payment): boolean {

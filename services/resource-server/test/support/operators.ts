@@ -7,12 +7,13 @@ import {
   status,
   type UnaryMethodName
 } from '@open-payments-server/grpc-transport'
-import { operators, wallet } from '@open-payments-server/proto'
+import { events, operators, wallet } from '@open-payments-server/proto'
 import { RunningTestClock, startTestIssuer, type TestIssuer } from '@open-payments-server/testing'
 import { type PaymentWorld, startPaymentWorld } from './payment-world.js'
 
 type Wallets = wallet.WalletOperatorServiceClient
 type Peers = wallet.PeerServiceClient
+type Webhooks = events.WebhookServiceClient
 type Actions = operators.OperatorActionServiceClient
 
 /** A person who operates. */
@@ -27,6 +28,10 @@ export interface TestOperator {
     method: Name,
     request: RequestOf<Peers, Name>
   ): Promise<ResponseOf<Peers, Name>>
+  webhooks<Name extends UnaryMethodName<Webhooks>>(
+    method: Name,
+    request: RequestOf<Webhooks, Name>
+  ): Promise<ResponseOf<Webhooks, Name>>
   actions<Name extends UnaryMethodName<Actions>>(
     method: Name,
     request: RequestOf<Actions, Name>
@@ -36,8 +41,8 @@ export interface TestOperator {
 /** The resource server with people who operate. */
 export interface OperatedWorld extends PaymentWorld {
   readonly issuer: TestIssuer
-  /** Signs somebody in who has these roles, and whose token is good for ten minutes. */
-  signIn(name: string, roles: readonly string[]): Promise<TestOperator>
+  /** Signs somebody in who has these roles, and whose token is good for ten minutes. Elsewhere than at the console they have another `sub`. */
+  signIn(name: string, roles: readonly string[], client?: 'console' | 'command-line'): Promise<TestOperator>
   /** Whoever has no token. */
   machine(): TestOperator
 }
@@ -51,7 +56,8 @@ export async function startOperatedWorld(settings: Record<string, string> = {}):
       OPERATOR_ISSUERS: JSON.stringify([
         {
           issuer: issuer.issuer,
-          clientIds: ['console'],
+          clientIds: ['console', 'command-line'],
+          personClaim: 'oid',
           rolesClaim: 'groups',
           roles: { viewer: ['viewer'], operator: ['operator'], approver: ['approver'] }
         }
@@ -60,6 +66,8 @@ export async function startOperatedWorld(settings: Record<string, string> = {}):
     },
     overrides: { clock }
   })
+  // Clients sign by the clock of the world, and nothing is remembered of nonces that were used before the service began.
+  world.clock.set(clock.now())
   const closing: { close(): void }[] = []
   const operatorOf = (key: string, metadata: Record<string, string>): TestOperator => {
     const channel = {
@@ -71,12 +79,14 @@ export async function startOperatedWorld(settings: Record<string, string> = {}):
     }
     const wallets = createClient(wallet.WalletOperatorServiceClient, channel)
     const peers = createClient(wallet.PeerServiceClient, channel)
+    const webhooks = createClient(events.WebhookServiceClient, channel)
     const actions = createClient(operators.OperatorActionServiceClient, channel)
-    closing.push(wallets, peers, actions)
+    closing.push(wallets, peers, webhooks, actions)
     return {
       key,
       wallets: (method, request) => callUnary(wallets, method, request, { idempotent: false }),
       peers: (method, request) => callUnary(peers, method, request, { idempotent: false }),
+      webhooks: (method, request) => callUnary(webhooks, method, request, { idempotent: false }),
       actions: (method, request) => callUnary(actions, method, request, { idempotent: false })
     }
   }
@@ -84,10 +94,11 @@ export async function startOperatedWorld(settings: Record<string, string> = {}):
     ...world,
     clock,
     issuer,
-    async signIn(name, roles) {
-      const sub = `${name}-7`
-      const token = await issuer.idToken({ sub, name, groups: roles })
-      return operatorOf(`${sub} at ${issuer.issuer}`, { 'operator-token': token })
+    async signIn(name, roles, client = 'console') {
+      const oid = `${name}-7`
+      const sub = client === 'console' ? oid : `${name}-at-${client}`
+      const token = await issuer.idToken({ aud: client, sub, oid, name, groups: roles })
+      return operatorOf(`${oid} at ${issuer.issuer}`, { 'operator-token': token })
     },
     machine: () => operatorOf('development', {}),
     async stop() {

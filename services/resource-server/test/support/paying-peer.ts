@@ -214,6 +214,7 @@ function payingPeer(
           path: { rate: undefined, packetLimitValue: options.packetLimitValue },
           progress: NO_PROGRESS,
           packetLifetimeMs: options.packetLifetimeMs ?? 20_000,
+          untilMs: Infinity,
           signal: new AbortController().signal
         },
         {

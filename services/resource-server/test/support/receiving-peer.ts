@@ -2,9 +2,12 @@ import { randomBytes } from 'node:crypto'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import {
+  type ArrivedPacket,
   createPaymentAddresses,
   createStreamReceiver,
+  type CreditResult,
   decodePrepare,
+  encodeAmountTooLarge,
   encodeReply,
   type PaymentCredits,
   type Prepare,
@@ -41,10 +44,14 @@ export interface ReceivingPeer {
   rateThousandths: bigint
   /** Largest packet that it takes. */
   packetLimitValue: bigint | undefined
+  /** Largest packet that is passed on to it, of those that ask what arrives: whoever wants rejects others. */
+  probeLimitValue: bigint | undefined
   /** Whether it answers nothing but that it is away, probes included. */
   isDown: boolean
   /** Replaces what happens to packets that can be fulfilled. */
   handle: PacketHandler | undefined
+  /** Replaces what a payment of its is credited with, and what is said of that. */
+  credit: ((packet: ArrivedPacket) => CreditResult) | undefined
   /** How a payment of its is paid, as its provider tells it. */
   methodOf(paymentId: string, asset: Asset): { type: 'ilp'; ilpAddress: string; sharedSecret: string }
   /** The payment that a packet is for: undefined for none of its. */
@@ -67,7 +74,9 @@ export async function startReceivingPeer(clock: Clock, ilpAddress = 'test.other'
     return payment
   }
   const credits: PaymentCredits = {
-    async credit({ condition, paymentId, value }) {
+    async credit(packet) {
+      if (peer.credit !== undefined) return peer.credit(packet)
+      const { condition, paymentId, value } = packet
       const known = credited.get(condition.toString('hex'))
       if (known !== undefined) return { outcome: 'credited', value: known }
       const payment = paymentOf(paymentId)
@@ -115,6 +124,15 @@ export async function startReceivingPeer(clock: Clock, ilpAddress = 'test.other'
         })
       // Probes ask for more than anybody has.
       const isProbe = prepare.amount >= 1_000_000_000n
+      if (isProbe && peer.probeLimitValue !== undefined) {
+        const data = encodeAmountTooLarge({
+          receivedValue: prepare.amount,
+          maximumValue: peer.probeLimitValue
+        })
+        const reject = { type: 'reject', code: 'F08', triggeredBy: '', message: '', data } as const
+        response.writeHead(200, { 'content-type': 'application/octet-stream' }).end(encodeReply(reject))
+        return
+      }
       const reply = await (isProbe || peer.handle === undefined
         ? answer()
         : peer.handle(prepare, answer, response))
@@ -130,8 +148,10 @@ export async function startReceivingPeer(clock: Clock, ilpAddress = 'test.other'
     packets: [],
     rateThousandths: 1_000n,
     packetLimitValue: undefined,
+    probeLimitValue: undefined,
     isDown: false,
     handle: undefined,
+    credit: undefined,
     methodOf(paymentId, asset) {
       const { ilpAddress: address, sharedSecret } = addresses.issue({ paymentId, asset })
       return { type: 'ilp', ilpAddress: address, sharedSecret: sharedSecret.toString('base64url') }

@@ -64,6 +64,8 @@ export interface TestResourceServerOptions {
   readonly startMs?: number
   /** Further services of the fake auth server. */
   readonly authServices?: readonly GrpcService[]
+  /** A way to the database, from its URL: that URL unless given. */
+  readonly detour?: (databaseUrl: string) => Promise<string>
 }
 
 /** Wallet addresses that exist in every test. */
@@ -93,7 +95,7 @@ export async function startTestResourceServer(
     GRPC_HOST: '127.0.0.1',
     GRPC_PORT: '0',
     AUTH_GRPC_TARGET: `127.0.0.1:${String(fake.port)}`,
-    DATABASE_URL: database.url,
+    DATABASE_URL: (await options.detour?.(database.url)) ?? database.url,
     SHARED_SECRET_KEY: 'the-master-key-of-shared-secrets',
     SHUTDOWN_GRACE_SECONDS: '5',
     ...options.settings
@@ -112,7 +114,8 @@ export async function startTestResourceServer(
       const key = createTestKey(`${name}-key`)
       const client = `https://${name}.example/wallet`
       const grantId = uuidV8(hashSecret(client))
-      const signing = createSigningClient({ ...key, clock, connect })
+      // By the clock of the server: it refuses what was signed long ago.
+      const signing = createSigningClient({ ...key, clock: options.overrides?.clock ?? clock, connect })
       return {
         client,
         key,

@@ -9,6 +9,7 @@ import { connectAuthServer } from '../../src/grpc/auth-server/connection.js'
 import { createGrantLimits } from '../../src/grpc/auth-server/grant-limits.js'
 import { publishEvents } from '../../src/modules/events/index.js'
 import { createProviderAccounts } from '../../src/modules/ledger/index.js'
+import { closePeerDays } from '../../src/modules/peers/index.js'
 import { openDatabase } from './open-database.js'
 import { PUBLIC_URL } from './resource-server.js'
 import type { PaymentWorld } from './payment-world.js'
@@ -22,7 +23,7 @@ const NO_ROOM = 0
 /** The work of a second replica's workers, done when a test says so, beside those of the server. */
 export interface WorkersOnDemand {
   /**
-   * Declines what nobody decided about, processes pending payments, and tells of what expired.
+   * Declines what nobody decided about, processes pending payments, tells of what expired, and closes a day of each peer.
    *
    * @returns whether payments elsewhere were begun, of which the server does not know
    */
@@ -76,8 +77,10 @@ export function startWorkersOnDemand(
       await declineOverdue(LIMIT, deciding)
       await method.processPending(LIMIT)
       // It leaves nobody alone for a while: whoever is owed less now is paid at once.
-      const { due } = await createBeginSending({ ...shared, holdsFrozen, providerAccounts })(NO_ROOM)
+      const begin = createBeginSending({ ...shared, holdsFrozen, providerAccounts })
+      const { due } = await begin(NO_ROOM, { free: NO_ROOM, sentTo: new Map(), sentFrom: new Map() })
       await tellExpiries(LIMIT, shared)
+      await closePeerDays(database, { endedBeforeMs: clock.now(), countMax: LIMIT })
       return due > 0
     },
     async deliver() {

@@ -1,3 +1,4 @@
+import type { ClientObserver } from '@open-payments-server/grpc-transport'
 import type { Route } from '@open-payments-server/http-server'
 import { consoleRoutes } from '../features/console/routes.js'
 import { signInRoutes } from '../features/sign-in/routes.js'
@@ -9,10 +10,20 @@ import { styleOf } from '../pages/style.js'
 import type { Context } from './context.js'
 import type { Resources } from './resources.js'
 
-/** The pages of operators. Their calls have connections of their own: what account holders ask does not wait for them. */
-export function createConsoleRoutes(context: Context, { logo, targets }: Resources, site: Site): Route[] {
+/**
+ * The pages of operators. Their calls have connections of their own: what account holders ask does not wait for them.
+ *
+ * @param observer observes these calls; nobody does unless given
+ */
+export function createConsoleRoutes(
+  context: Context,
+  { logo, targets }: Resources,
+  site: Site,
+  observer: ClientObserver | undefined
+): Route[] {
   const { lifecycle, logger } = context
   const connection = connectOperated(targets)
+  if (observer !== undefined) connection.observe(observer)
   lifecycle.add({
     name: 'connections of the console',
     stop: () => {
@@ -23,6 +34,6 @@ export function createConsoleRoutes(context: Context, { logo, targets }: Resourc
   return [
     ...assetRoutes(`${styleOf(site.brand)}${consoleStyle}`, logo),
     ...consoleRoutes({ site, logger, operateAs: (idToken) => connection.operateAs(idToken) }),
-    ...signInRoutes(site, undefined)
+    ...signInRoutes({ site, finish: undefined, logger })
   ]
 }

@@ -6,9 +6,8 @@ import {
   parseNetworks,
   systemLookup
 } from '@open-payments-server/http-client'
-import { ConfigurationError, redisPlaceOf } from '@open-payments-server/runtime/configuration'
+import { ConfigurationError, grpcClientTls, redisPlaceOf } from '@open-payments-server/runtime/configuration'
 import { openSharedStore } from '@open-payments-server/shared-store'
-import { AUTH_GRPC_TLS, RESOURCE_GRPC_TLS } from '../config.js'
 import { connectAuthServer } from '../grpc/auth-server.js'
 import { connectResourceServer } from '../grpc/resource-server.js'
 import type { ServiceTarget } from '../grpc/service-target.js'
@@ -85,13 +84,13 @@ async function openTargets(context: Context): Promise<Readonly<Record<ServiceNam
     'auth-server': {
       target: config.AUTH_GRPC_TARGET,
       deadlineMs: config.AUTH_GRPC_DEADLINE_MS,
-      tls: await openTls(AUTH_GRPC_TLS, context),
+      tls: await openTls(grpcClientTls('AUTH'), context),
       serverName: config.AUTH_GRPC_TLS_SERVER_NAME
     },
     'resource-server': {
       target: config.RESOURCE_GRPC_TARGET,
       deadlineMs: config.RESOURCE_GRPC_DEADLINE_MS,
-      tls: await openTls(RESOURCE_GRPC_TLS, context),
+      tls: await openTls(grpcClientTls('RESOURCE'), context),
       serverName: config.RESOURCE_GRPC_TLS_SERVER_NAME
     }
   }

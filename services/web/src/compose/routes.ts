@@ -1,5 +1,6 @@
 import type { Route } from '@open-payments-server/http-server'
 import { createHealthRoutes, type Readiness } from '@open-payments-server/service-kit/health'
+import { finishResumption } from '../features/allowed/resume.js'
 import { allowedRoutes } from '../features/allowed/routes.js'
 import { finishConsent } from '../features/consent/finish.js'
 import { consentRoutes } from '../features/consent/routes.js'
@@ -13,7 +14,7 @@ import type { Resources } from './resources.js'
 
 /** The pages of account holders. */
 export function createHolderRoutes(
-  { config }: Context,
+  { config, logger }: Context,
   { http, resourceServer, authServer, logo }: Resources,
   site: Site,
   readiness: Readiness
@@ -23,18 +24,28 @@ export function createHolderRoutes(
     interactions: createInteractions({
       apiUrl: config.AUTH_API_URL,
       secret: config.IDENTITY_PROVIDER_SECRET.reveal(),
+      logger,
       ...http
     }),
     holders: resourceServer,
     receivers: resourceServer
   }
+  const allowed = {
+    ...{ site, grants: authServer },
+    ...{ wallets: resourceServer, holders: resourceServer, receivers: resourceServer }
+  }
   return [
     ...createHealthRoutes(readiness),
     ...assetRoutes(styleOf(site.brand), logo),
-    ...allowedRoutes({ site, grants: authServer, wallets: resourceServer, receivers: resourceServer }),
-    ...signInRoutes(site, (request, response, confirmed) =>
-      finishConsent(consent, request, response, confirmed)
-    ),
+    ...allowedRoutes(allowed),
+    ...signInRoutes({
+      site,
+      finish: {
+        consent: (request, response, confirmed) => finishConsent(consent, request, response, confirmed),
+        resumption: (request, response, confirmed) => finishResumption(allowed, request, response, confirmed)
+      },
+      logger
+    }),
     ...consentRoutes(consent)
   ]
 }

@@ -82,13 +82,19 @@ function createSite(
       clientSecret,
       scope: config.SCOPE,
       origin,
+      detailsType: config.CONSENT_DETAILS_TYPE,
       allowHttp: config.ENVIRONMENT === 'development',
-      fetch: createIssuerFetch(http)
+      fetch: createIssuerFetch(http),
+      clock
     }),
-    tokens:
-      listener === 'console'
-        ? createHeldTokens({ sealer, jar, clock, listener, lifetimeSeconds: config.SESSION_LIFETIME_SECONDS })
-        : undefined,
+    tokens: createHeldTokens({
+      sealer,
+      jar,
+      clock,
+      listener,
+      lifetimeSeconds: config.SESSION_LIFETIME_SECONDS,
+      areActedBy: listener === 'console'
+    }),
     rolesClaim,
     holderClaim,
     clock,

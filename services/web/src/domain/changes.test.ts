@@ -69,9 +69,25 @@ describe('changes', () => {
     ['R/2026-04-01T00:00:00Z/P1M', '2026-04-20', 'R1/2026-04-01T00:00:00.000Z/2026-04-21T00:00:00.000Z'],
     [undefined, '2026-04-20', 'R1/2026-03-09T00:00:00.000Z/2026-04-21T00:00:00.000Z']
   ])('end %s on %s', (interval, day, narrowed) => {
-    expect(apply({ 'end-0': day }, [item('100', interval)])).toMatchObject({
+    expect(apply({ end: day }, [item('100', interval)])).toMatchObject({
       isLess: true,
+      endsAtMs: Date.parse(day) + 86_400_000,
       items: [{ item: { limits: { interval: narrowed } } }]
+    })
+  })
+
+  it.each([
+    ['one that sees what others made', { type: 'outgoing-payment', actions: ['list-all'] }],
+    [
+      'one whose payee is fixed',
+      { ...item('100', 'R12/2026-01-01T00:00:00Z/P1M'), limits: { receiver: 'https://pay.example/1' } }
+    ],
+    ['one whose last interval is fixed', item('100', 'R12/P1M/2027-01-01T00:00:00Z')]
+  ])('end all of it: also %s, of which nothing else changes', (_what, other) => {
+    expect(apply({ end: '2026-05-31' }, [item('100'), other as ReturnType<typeof item>])).toMatchObject({
+      isLess: true,
+      endsAtMs: Date.UTC(2026, 5, 1),
+      items: [{ place: 0 }, { place: 1, item: other }]
     })
   })
 
@@ -82,16 +98,17 @@ describe('changes', () => {
     [undefined, '']
   ])('refuse to end %s on %j', (interval, day) => {
     const expected = day === '' ? { isLess: false } : { problem: 'end' }
-    expect(apply({ 'end-0': day }, [item('100', interval)])).toMatchObject(expected)
+    expect(apply({ end: day }, [item('100', interval)])).toMatchObject(expected)
   })
 
   it('end nothing later than was asked', () => {
     const asked = [item('100', 'R12/2026-01-01T00:00:00Z/P1M')]
-    expect(apply({ 'end-0': '2027-06-01' }, asked)).toMatchObject({
-      isLess: false,
+    expect(apply({ end: '2027-06-01' }, asked)).toMatchObject({
+      isLess: true,
+      endsAtMs: Date.UTC(2027, 5, 2),
       items: [{ item: asked[0] }]
     })
-    expect(apply({ 'end-0': '2026-05-31', 'times-0': '4' }, asked)).toMatchObject({
+    expect(apply({ end: '2026-05-31', 'times-0': '4' }, asked)).toMatchObject({
       items: [{ item: { limits: { interval: 'R4/2026-01-01T00:00:00Z/P1M' } } }]
     })
   })
@@ -100,6 +117,7 @@ describe('changes', () => {
     const asked = [item('100', 'R12/2026-01-01T00:00:00Z/P1M')]
     expect(apply({ 'amount-0': '1.00', 'times-0': '12', 'amount-7': '1' }, asked)).toEqual({
       isLess: false,
+      endsAtMs: undefined,
       items: [{ place: 0, item: asked[0] }]
     })
   })
@@ -108,6 +126,7 @@ describe('changes', () => {
     const asked = [item('100'), item('200')]
     expect(apply({ 'without-0': 'on' }, asked)).toEqual({
       isLess: true,
+      endsAtMs: undefined,
       items: [{ place: 1, item: asked[1] }]
     })
     expect(apply({ 'without-0': 'on', 'without-1': 'on' }, asked)).toEqual({ problem: 'nothing' })
@@ -115,7 +134,7 @@ describe('changes', () => {
 
   it('are read from the fields that they are written to', () => {
     const changes = readChanges(
-      Object.entries({ 'amount-0': '1', 'times-3': '2', 'end-2': 'x', 'without-12': 'on', other: 'x' })
+      Object.entries({ 'amount-0': '1', 'times-3': '2', end: 'x', 'without-12': 'on', other: 'x' })
     )
     expect(readChanges(changeFields(changes))).toEqual(changes)
     expect(changeFields(changes)).toHaveLength(4)

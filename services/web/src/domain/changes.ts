@@ -1,17 +1,13 @@
-import {
-  AmountError,
-  type AmountWire,
-  formatAmount,
-  parseAmount,
-  parseMajorUnits
-} from '@open-payments-server/value-types/amounts'
+import { type AmountWire, formatAmount, parseAmount } from '@open-payments-server/value-types/amounts'
 import {
   intervalBounds,
   intervalIndexAt,
+  isPaying,
   parseRepeatingInterval,
   type RepeatingInterval
 } from '@open-payments-server/value-types/intervals'
 import type { AskedItem } from './grant.js'
+import { readTypedAmount } from './typed-amount.js'
 
 /** By how much less than was asked an account holder allows, by the place of the item, from 0. As they wrote it. */
 export interface Changes {
@@ -19,8 +15,8 @@ export interface Changes {
   readonly amounts: ReadonlyMap<number, string>
   /** Numbers of repetitions. */
   readonly times: ReadonlyMap<number, string>
-  /** Last days, such as `2027-03-31`. */
-  readonly ends: ReadonlyMap<number, string>
+  /** The last day of all of it, such as `2027-03-31`; undefined when none was written. */
+  readonly end: string | undefined
   /** Items that are left out. */
   readonly without: ReadonlySet<number>
 }
@@ -32,6 +28,8 @@ export type ChangeProblem = 'amount' | 'times' | 'end' | 'nothing'
 export type Narrowed =
   | {
       readonly items: readonly { readonly place: number; readonly item: AskedItem }[]
+      /** When all of it ends, in milliseconds since 1970; undefined when no last day was set. */
+      readonly endsAtMs: number | undefined
       readonly isLess: boolean
     }
   | { readonly problem: ChangeProblem }
@@ -44,7 +42,8 @@ export interface Reading {
   readonly endOfDay: (day: string) => number | undefined
 }
 
-const NAME = /^(amount|times|end|without)-(\d{1,2})$/
+const NAME = /^(amount|times|without)-(\d{1,2})$/
+const END = 'end'
 /** Of any of them, in characters: the largest amount has 78 digits. */
 const VALUE_LENGTH_MAX = 300
 const DAY_MS = 86_400_000
@@ -54,31 +53,32 @@ const COUNT = /^[1-9]\d{0,5}$/
 export function readChanges(fields: Iterable<readonly [string, string]>): Changes {
   const amounts = new Map<number, string>()
   const times = new Map<number, string>()
-  const ends = new Map<number, string>()
+  let end: string | undefined
   const without = new Set<number>()
   for (const [name, value] of fields) {
+    if (value.trim() === '' || value.length > VALUE_LENGTH_MAX) continue
+    if (name === END) end = value.trim()
     const [, kind, digits] = NAME.exec(name) ?? []
-    if (kind === undefined || value.trim() === '' || value.length > VALUE_LENGTH_MAX) continue
+    if (kind === undefined) continue
     const place = Number(digits)
     if (kind === 'amount') amounts.set(place, value.trim())
     else if (kind === 'times') times.set(place, value.trim())
-    else if (kind === 'end') ends.set(place, value.trim())
     else without.add(place)
   }
-  return { amounts, times, ends, without }
+  return { amounts, times, end, without }
 }
 
 /** The fields from which {@link readChanges} reads the same. */
 export function changeFields({
   amounts,
   times,
-  ends,
+  end,
   without
 }: Changes): readonly (readonly [string, string])[] {
   return [
     ...[...amounts].map(([place, value]) => [`amount-${String(place)}`, value] as const),
     ...[...times].map(([place, value]) => [`times-${String(place)}`, value] as const),
-    ...[...ends].map(([place, value]) => [`end-${String(place)}`, value] as const),
+    ...(end === undefined ? [] : [[END, end] as const]),
     ...[...without].map((place) => [`without-${String(place)}`, 'on'] as const)
   ]
 }
@@ -95,7 +95,9 @@ export function applyChanges(
   reading: Reading
 ): Narrowed {
   const items: { place: number; item: AskedItem }[] = []
-  let isLess = false
+  const endsAtMs = changes.end === undefined ? undefined : reading.endOfDay(changes.end)
+  if (changes.end !== undefined && (endsAtMs ?? 0) <= expiresAtMs) return { problem: 'end' }
+  let isLess = endsAtMs !== undefined
   for (const [place, item] of asked.entries()) {
     if (changes.without.has(place)) {
       isLess = true
@@ -105,7 +107,7 @@ export function applyChanges(
     if (amount === 'problem') return { problem: 'amount' }
     const fewer = narrowTimes(item, changes.times.get(place))
     if (fewer === 'problem') return { problem: 'times' }
-    const interval = narrowEnd(item, fewer, changes.ends.get(place), { expiresAtMs, reading })
+    const interval = narrowEnd(item, fewer, endsAtMs, expiresAtMs)
     if (interval === 'problem') return { problem: 'end' }
     if (amount === undefined && interval === undefined) {
       items.push({ place, item })
@@ -115,13 +117,13 @@ export function applyChanges(
     const limits = { ...item.limits, ...amount, ...(interval === undefined ? {} : { interval }) }
     items.push({ place, item: { ...item, limits } })
   }
-  return items.length === 0 ? { problem: 'nothing' } : { items, isLess }
+  return items.length === 0 ? { problem: 'nothing' } : { items, endsAtMs, isLess }
 }
 
-/** Whether an end can be set: not where only one receiver is paid, nor where the last interval is fixed. */
-export function takesEnd({ type, actions, limits }: AskedItem): boolean {
-  if (type !== 'outgoing-payment' || !actions.includes('create') || limits?.receiver !== undefined)
-    return false
+/** Whether the interval of an item can end earlier: not where only one receiver is paid, nor where the last interval is fixed. */
+function takesEnd(item: AskedItem): boolean {
+  const { limits } = item
+  if (!isPaying(item) || limits?.receiver !== undefined) return false
   return limits?.interval === undefined || parseRepeatingInterval(limits.interval).anchor === 'start'
 }
 
@@ -150,18 +152,9 @@ function narrowAmount(
   const limiting = limitingAmount(item)
   if (text === undefined || limiting === undefined) return undefined
   const asked = parseAmount(limiting.amount)
-  // Signs that group digits are refused: a point that means a fraction to one person means thousands to another.
-  if (decimalSign === ',' && text.includes('.')) return 'problem'
-  try {
-    const plain = text.replace(decimalSign, '.')
-    const wanted = parseMajorUnits(plain, asked.asset)
-    if (wanted.value === asked.value) return undefined
-    if (wanted.value === 0n || wanted.value > asked.value) return 'problem'
-    return { [limiting.name]: formatAmount(wanted) }
-  } catch (error) {
-    if (error instanceof AmountError) return 'problem'
-    throw error
-  }
+  const wanted = readTypedAmount(text, asked.asset, decimalSign)
+  if (wanted === undefined || wanted.value === 0n || wanted.value > asked.value) return 'problem'
+  return wanted.value === asked.value ? undefined : { [limiting.name]: formatAmount(wanted) }
 }
 
 function narrowTimes(item: AskedItem, text: string | undefined): string | undefined {
@@ -177,16 +170,15 @@ function narrowTimes(item: AskedItem, text: string | undefined): string | undefi
  * ends by then, or a part of the one that runs.
  *
  * @param fewer the interval with fewer repetitions; undefined unless there are
+ * @param endMs after `expiresAtMs`; undefined without an end
  */
 function narrowEnd(
   item: AskedItem,
   fewer: string | undefined,
-  day: string | undefined,
-  { expiresAtMs, reading }: { readonly expiresAtMs: number; readonly reading: Reading }
+  endMs: number | undefined,
+  expiresAtMs: number
 ): string | undefined {
-  if (day === undefined || !takesEnd(item)) return fewer
-  const endMs = reading.endOfDay(day)
-  if (endMs === undefined || endMs <= expiresAtMs) return 'problem'
+  if (endMs === undefined || !takesEnd(item)) return fewer
   const text = fewer ?? item.limits?.interval
   // It may be decided at any time until then, and counts from then on.
   if (text === undefined) return single(Math.floor(expiresAtMs / DAY_MS - 1) * DAY_MS, endMs)

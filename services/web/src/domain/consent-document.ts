@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { payeesOf } from '@open-payments-server/value-types/intervals'
 import type { AskedGrant, AskedItem } from './grant.js'
 
 /** The words in which an account holder is told what they consent to. */
@@ -9,25 +10,21 @@ export interface ShownWords {
   readonly words: readonly string[]
 }
 
-/** The consent document: what is granted, and the words in which that was shown. See docs/consent-pages.md. */
+/**
+ * The consent document: what is granted, and the words in which that was shown. See docs/consent-pages.md.
+ *
+ * @param granted.endsAtMs when it ends, in milliseconds since 1970; undefined when no last day was set
+ */
 export function consentDocument(
   grant: AskedGrant,
-  access: readonly AskedItem[],
+  { access, endsAtMs }: { readonly access: readonly AskedItem[]; readonly endsAtMs: number | undefined },
   { language, words }: ShownWords
 ): Readonly<Record<string, unknown>> {
-  return { ...grant.document, access, payees: payeesOf(access), language, words }
+  const ends = endsAtMs === undefined ? {} : { endsAt: new Date(endsAtMs).toISOString() }
+  return { ...grant.document, access, payees: payeesOf(access), ...ends, language, words }
 }
 
-/** SHA-256 of a consent document in canonical form, in base64url: the nonce of the ID token that proves the consent. */
+/** SHA-256 of a document in canonical form, in base64url: the nonce of the ID token that proves what it says. */
 export function hashOf(canonicalDocument: string): string {
   return createHash('sha256').update(canonicalDocument, 'utf8').digest('base64url')
-}
-
-/** Whom what is granted lets the client pay; null for anyone it chooses. */
-export function payeesOf(access: readonly AskedItem[]): readonly string[] | null {
-  const paying = access.filter(
-    ({ type, actions }) => type === 'outgoing-payment' && actions.includes('create')
-  )
-  const receivers = paying.flatMap(({ limits }) => limits?.receiver ?? [])
-  return receivers.length < paying.length ? null : [...new Set(receivers)]
 }

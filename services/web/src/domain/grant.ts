@@ -24,6 +24,14 @@ export interface InteractionAddress {
   readonly nonce: string
 }
 
+/** How an account holder must have signed in. */
+export interface SignInDemand {
+  /** Maximum time since then, in seconds. */
+  readonly ageMaxSeconds: number
+  /** Classes, one of which it must have (`acr`); empty for any. */
+  readonly acrValues: readonly string[]
+}
+
 /** What a client asks of an account holder, as the auth server tells it. */
 export interface AskedGrant {
   /** UUID. */
@@ -34,6 +42,8 @@ export interface AskedGrant {
   /** URLs of the only incoming payments that may be paid; null for anyone that the client chooses. */
   readonly payees: readonly string[] | null
   readonly state: 'PENDING' | 'APPROVED' | 'DENIED'
+  /** When what was granted ends, in milliseconds since 1970; undefined without an end, and while nothing is decided. */
+  readonly endsAtMs: number | undefined
   /** From then on it cannot be decided, in milliseconds since 1970. */
   readonly expiresAtMs: number
   /** URL of the client's wallet address. */
@@ -44,8 +54,8 @@ export interface AskedGrant {
   readonly returnOrigin: string | null
   /** Whether an acceptance must prove the consent, must not, or may. */
   readonly consentProof: 'none' | 'required' | 'either'
-  /** How fresh the sign-in must be that proves it, and of which class (`acr`; empty for any); null when that does not matter. */
-  readonly signIn: { readonly ageMaxSeconds: number; readonly acrValues: readonly string[] } | null
+  /** How they must have signed in for it to be proved; null when that does not matter. */
+  readonly signIn: SignInDemand | null
   /** URLs that the client learns to be the account holder's. */
   readonly subjects: readonly string[]
   /** The consent document of everything that is asked, without language and words. */
@@ -56,6 +66,8 @@ export interface AskedGrant {
 export interface Acceptance {
   /** What is granted, if it is less than was asked. */
   readonly access: readonly AskedItem[] | undefined
+  /** When it ends, in milliseconds since 1970; undefined when no last day was set. */
+  readonly endsAtMs: number | undefined
   /** What proves it; undefined where the auth server takes none. */
   readonly proof:
     | {
@@ -71,6 +83,8 @@ export type DecisionResult =
   | { readonly outcome: 'recorded'; readonly finishCode: string | undefined }
   /** Decided already, expired, or gone. */
   | { readonly outcome: 'over' }
+  /** It may be recorded: no answer says so. The request tells. */
+  | { readonly outcome: 'unsure' }
   /** The auth server does not take the proof. */
   | { readonly outcome: 'unproven' }
 
@@ -97,6 +111,12 @@ export interface Person {
   readonly sub: string
 }
 
+/** Somebody who is signed in, as the services want to know them. */
+export interface Claimant extends Person {
+  /** Values of the claim that names accounts. */
+  readonly holderClaimValues: readonly string[]
+}
+
 /** What the resource server is asked about account holders. */
 export interface Holders {
   /**
@@ -105,7 +125,7 @@ export interface Holders {
    * @returns undefined when they do not hold it, or it is not hosted here
    * @throws ServiceAway
    */
-  stateOwnership(walletAddress: string, person: Person): Promise<string | undefined>
+  stateOwnership(walletAddress: string, claimant: Claimant): Promise<string | undefined>
 }
 
 /** A service that a page needs does not answer now. */

@@ -1,15 +1,15 @@
-import type { Person } from './grant.js'
+import type { Claimant } from './grant.js'
 
 /** Somebody who is signed in. */
-export interface Session extends Person {
+export interface Session extends Claimant {
   /** Random (256 bits): names the session when it ends, and binds forms to it. */
   readonly id: string
   /** When they signed in, in whole seconds since 1970. */
   readonly startedSeconds: number
   /** What the issuer calls them; undefined when it does not say. */
   readonly name: string | undefined
-  /** Values of the claim that names accounts; empty where none does. */
-  readonly holderClaimValues: readonly string[]
+  /** Names the session at the issuer (`sid`), which may say that it has ended; undefined where the issuer names none. */
+  readonly issuerSession: string | undefined
   /** Roles of an operator, among those that are known here. */
   readonly roles: readonly string[]
 }

@@ -50,6 +50,20 @@ describe('files', () => {
     }
   )
 
+  it.each([
+    ['Rent;=HYPERLINK("x")', `"Rent;'=HYPERLINK(""x"")"`],
+    ['Rent; \t@sum', "Rent;' \t'@sum"],
+    ['a;b;＝1', "a;b;'＝1"],
+    ['a\t＋1', "a\t'＋1"],
+    ['a,;\u00a0-1', `"a,;'\u00a0-1"`],
+    ['a;b\n=1', `"a;b\n'=1"`],
+    [' =1', "' =1"],
+    ['1 = 1; a-b\tc+d;e', '1 = 1; a-b\tc+d;e']
+  ])('begin no cell with one where a semicolon or tab divides cells: %j', async (name, cell) => {
+    const text = await (await download('csv', of([name]))).text()
+    expect(text).toBe(`name,length\r\n${cell},${String(name.length)}\r\n`)
+  })
+
   it('have every page, quoted where they must be', async () => {
     const answer = await download('csv', of(['a,b', 'c"d'], [], ['e\nf']))
     expect(answer.headers.get('content-type')).toBe('text/csv; charset=utf-8')

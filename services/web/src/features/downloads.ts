@@ -21,11 +21,14 @@ export interface Download<Item> {
 /** By which spreadsheets see that a file is UTF-8. */
 const BYTE_ORDER_MARK = '\ufeff'
 
+/** Where a formula would begin: with a cell, or after what ends one in spreadsheets of other languages. */
+const BEFORE_FORMULA = /(?:^|[;\t\r\n])(?=\s*[=+\-@＝＋－＠])/gu
+
 /**
  * Sends a file, page by page. If a page cannot be read, the file ends in the middle, and browsers see that it did.
  *
  * Spreadsheets take a cell for a formula that begins with certain signs: such cells of CSV get an apostrophe in front (OWASP, CSV
- * injection).
+ * injection). So does what follows a semicolon or tab: in some languages spreadsheets begin another cell there, whatever is quoted.
  */
 export async function sendDownload<Item>(
   request: HttpRequest,
@@ -69,7 +72,10 @@ async function* csvOf<Item>(
 
 /** RFC 4180. */
 function csvLines(rows: readonly (readonly string[])[]): string {
-  return stringify([...rows], { record_delimiter: 'windows', quoted_match: /[\r\n]/, escape_formulas: true })
+  return stringify(
+    rows.map((row) => row.map((text) => text.replace(BEFORE_FORMULA, "$&'"))),
+    { record_delimiter: 'windows', quoted_match: /[\r\n]/, escape_formulas: true }
+  )
 }
 
 async function* jsonOf<Item>(

@@ -6,6 +6,20 @@ import { isOwnForm, readForm, sendNotice, type Site, speechFor } from './site.js
 /** Name of the field with the token of a form. */
 export const TOKEN_FIELD = 'token'
 
+/** Name of the field of a form that repeats what may have been done by it before. */
+const REPEATS_FIELD = 'repeats'
+
+/** What a form sends that repeats another one, of which it is not known whether it was done. */
+export function repeating(fields: URLSearchParams): [name: string, value: string][] {
+  const sent = [...fields].filter(([name]) => name !== '' && name !== REPEATS_FIELD)
+  return [...sent, [REPEATS_FIELD, 'yes']]
+}
+
+/** Whether what a form asks for may have been done before: whoever refuses it must not say that it was not. */
+export function isRepeat(fields: URLSearchParams): boolean {
+  return fields.has(REPEATS_FIELD)
+}
+
 /**
  * Whoever is signed in.
  *
@@ -37,17 +51,19 @@ export async function takeForm(
 ): Promise<{ readonly session: Session; readonly fields: URLSearchParams } | undefined> {
   const { messages } = speechFor(site, request)
   const session = await site.sessions.find(request.get('cookie'))
+  const fields = readForm(request)
   if (session === undefined) {
     const to = `/sign-in?${new URLSearchParams({ to: form.page }).toString()}`
     const wayOn = { label: messages.signIn, to }
-    sendNotice(site, request, response, { status: 403, notice: 'signed-out-meanwhile', wayOn })
+    const notice = isRepeat(fields) ? 'unsure' : 'signed-out-meanwhile'
+    sendNotice(site, request, response, { status: 403, notice, wayOn })
     return undefined
   }
-  const fields = readForm(request)
   const token = fields.get(TOKEN_FIELD) ?? ''
   if (!isOwnForm(site, request, session, { purpose: form.purpose, token })) {
     const wayOn = { label: messages.lookAgain, to: form.page }
-    sendNotice(site, request, response, { status: 403, notice: 'forged', session, wayOn })
+    const notice = isRepeat(fields) ? 'unsure' : 'forged'
+    sendNotice(site, request, response, { status: 403, notice, session, wayOn })
     return undefined
   }
   return { session, fields }

@@ -68,13 +68,17 @@ export type OperateAs = (idToken: string) => Operated
 export class OperationRefused extends Error {
   override readonly name = 'OperationRefused'
 
+  /** The field at fault, as the contract spells it; undefined where none is. */
+  readonly field: string | undefined
+
   /** @param because what is at fault: what was asked for, what was asked, the state of things, or who asks */
   constructor(
     readonly because: 'not-found' | 'invalid' | 'not-possible' | 'not-allowed',
     message: string,
-    options?: ErrorOptions
+    { field, ...options }: ErrorOptions & { readonly field?: string | undefined } = {}
   ) {
     super(message, options)
+    this.field = field
   }
 }
 

@@ -1,6 +1,9 @@
 import { hashSecret, type Random, randomSecret } from '@open-payments-server/value-types/identifiers'
 import type { HttpRequest, HttpResponse } from '@open-payments-server/http-server'
 import { z } from 'zod'
+import type { Person, SignInDemand } from '../domain/grant.js'
+import type { Session } from '../domain/session.js'
+import type { SignedIn } from '../modules/issuer/index.js'
 import { speechFor, type Site } from './site.js'
 
 /** What a browser went to the issuer for. */
@@ -17,6 +20,13 @@ export const purpose = z.discriminatedUnion('kind', [
     language: z.string(),
     changes: z.array(z.tuple([z.string(), z.string()])),
     /** Who decided. */
+    issuer: z.string(),
+    sub: z.string()
+  }),
+  z.object({
+    kind: z.literal('resumption'),
+    grantId: z.string(),
+    /** Who wants it. */
     issuer: z.string(),
     sub: z.string()
   })
@@ -51,6 +61,26 @@ export interface PassingBy {
   readonly maxAge?: number
   /** Further parameters of the request, such as `prompt`. */
   readonly parameters?: Readonly<Record<string, string>>
+  /** What somebody consents to by it, for an issuer that takes such details. */
+  readonly details?: readonly Readonly<Record<string, unknown>>[]
+}
+
+/** What the issuer is asked for. A sign-in may get as old again before the auth server looks at it. */
+export function demandOf(signIn: SignInDemand | null): Pick<PassingBy, 'maxAge' | 'parameters'> {
+  if (signIn === null) return {}
+  const { ageMaxSeconds, acrValues } = signIn
+  const maxAge = Math.floor(ageMaxSeconds / 2)
+  return { maxAge, parameters: acrValues.length === 0 ? {} : { acr_values: acrValues.join(' ') } }
+}
+
+/** Whether whoever wanted something is who is signed in here, and who confirmed it at the issuer. */
+export function isOfOnePerson(
+  wantedBy: Person,
+  session: Session | undefined,
+  { claims }: SignedIn
+): session is Session {
+  const people = [session, { issuer: claims.iss, sub: claims.sub }]
+  return people.every((each) => each?.issuer === wantedBy.issuer && each.sub === wantedBy.sub)
 }
 
 /**
@@ -66,7 +96,7 @@ export async function passBy(
   options: PassingBy
 ): Promise<void> {
   const { jar, sealer, issuer, clock, random, listener } = site
-  const { purpose: of, maxAge, parameters } = options
+  const { purpose: of, maxAge, parameters, details = [] } = options
   const content: Pending = {
     state: randomSecret(random),
     nonce: options.nonce ?? randomSecret(random),
@@ -83,7 +113,8 @@ export async function passBy(
       ui_locales: speechFor(site, request).language,
       ...(maxAge === undefined ? {} : { max_age: String(maxAge) }),
       ...parameters
-    }
+    },
+    details
   })
   await forgetOldest(site, request, response)
   const sealed = await sealer.seal(`${listener} pending`, content, LIFETIME_SECONDS)

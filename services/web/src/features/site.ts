@@ -29,8 +29,8 @@ export interface Site {
   readonly sealer: Sealer
   readonly sessions: Sessions
   readonly issuer: Issuer
-  /** Keeps the ID tokens of whoever signs in; undefined where nobody acts by them. */
-  readonly tokens: HeldTokens | undefined
+  /** Keeps the ID tokens of whoever signs in. */
+  readonly tokens: HeldTokens
   /** Claim of the ID token with roles; undefined where nobody has one. */
   readonly rolesClaim: string | undefined
   /** Claim of the ID token that names accounts; undefined where none does. */

@@ -1,7 +1,9 @@
 import {
   callUnary,
+  type ClientObserver,
   createClient,
   isRpcError,
+  observeCalls,
   RETRIES_MAX,
   RpcError,
   status
@@ -17,6 +19,7 @@ import type {
   AllowedItem,
   AllowedState,
   GrantAct,
+  Resumption,
   Terms
 } from '../domain/allowed.js'
 import { type AskedItem, type AskedLimits, ServiceAway } from '../domain/grant.js'
@@ -27,6 +30,8 @@ const SERVICE = 'the auth server'
 
 /** The auth server, for what pages ask about grants that were allowed. */
 export interface AuthServerConnection extends AllowedGrants {
+  /** From now on its calls are observed. */
+  observe(observer: ClientObserver): void
   close(): void
 }
 
@@ -53,13 +58,22 @@ export function connectAuthServer(target: ServiceTarget): AuthServerConnection {
       const request = { acting: actingMessage(acting), grantId }
       const found = await foundOf(SERVICE, callUnary(client, 'getAllowedGrant', request, REPEATABLE))
       if (found === undefined) return undefined
-      return { grant: readGrant(there(SERVICE, found.grant)), acts: found.acts.map(readAct) }
+      return {
+        grant: readGrant(there(SERVICE, found.grant)),
+        acts: found.acts.map(readAct),
+        resumption: found.resumption && readResumption(found.resumption)
+      }
     },
     async act(acting, grantId, kind) {
       const request = { acting: actingMessage(acting), grantId }
       const outcome = await outcomeOf(callUnary(client, METHODS[kind], request, REPEATABLE))
       if (outcome === 'refused') throw new ServiceAway(`${SERVICE} refused an act that has no terms`)
       return outcome
+    },
+    async resume(acting, grantId, wish) {
+      const request = { acting: actingMessage(acting), grantId, idToken: '', ownership: '', ...wish }
+      const outcome = await outcomeOf(callUnary(client, 'resumeGrant', request, REPEATABLE))
+      return outcome === 'refused' ? 'unproven' : outcome
     },
     lower(acting, grantId, { limits, endsAtMs }) {
       const request = {
@@ -73,6 +87,9 @@ export function connectAuthServer(target: ServiceTarget): AuthServerConnection {
         endTime: endsAtMs === undefined ? undefined : new Date(endsAtMs)
       }
       return outcomeOf(callUnary(client, 'lowerGrant', request, REPEATABLE))
+    },
+    observe(observer) {
+      observeCalls(client, observer)
     },
     close() {
       client.close()
@@ -95,7 +112,7 @@ const KINDS: Readonly<Record<ActKind, auth.GrantActKind>> = {
   stopped: auth.GrantActKind.GRANT_ACT_KIND_STOPPED
 }
 
-const METHODS = { paused: 'pauseGrant', resumed: 'resumeGrant', stopped: 'stopGrant' } as const
+const METHODS = { paused: 'pauseGrant', stopped: 'stopGrant' } as const
 
 /** Refusals of an act, by their code. */
 const OUTCOMES: ReadonlyMap<number, ActOutcome> = new Map([
@@ -132,6 +149,7 @@ function readGrant(message: auth.AllowedGrant): AllowedGrant {
   return {
     id: message.grantId,
     walletAddress: message.walletAddress,
+    isConsentOfAnother: message.isConsentOfAnother,
     client: message.client?.walletAddress ?? '',
     clientKey: message.client?.jwkThumbprint ?? '',
     clientName: message.clientName,
@@ -139,7 +157,11 @@ function readGrant(message: auth.AllowedGrant): AllowedGrant {
     items: message.access.map(readItem),
     createdAtMs: there(SERVICE, message.createTime).getTime(),
     lastUsedAtMs: message.lastUseTime?.getTime(),
+    // One that is not ended can always be stopped, also where the version before answers.
+    isStoppable: message.isStoppable || message.state !== STATES.ended,
     endsAtMs: message.endTime?.getTime(),
+    consentedEndsAtMs: message.consentedEndTime?.getTime(),
+    paymentsEndMs: message.paymentEndTime?.getTime(),
     pausedAtMs: message.pauseTime?.getTime()
   }
 }
@@ -177,16 +199,18 @@ function readLimits({ receiver, interval, debitAmount, receiveAmount }: auth.Lim
 }
 
 function readAct(message: auth.GrantAct): GrantAct {
-  const { issuer, sub } = there(SERVICE, message.holder)
   return {
     id: message.actId,
     kind: keyOf(KINDS, message.kind),
-    issuer,
-    sub,
+    isOwn: message.holder !== undefined,
     atMs: there(SERVICE, message.actTime).getTime(),
     before: readTerms(there(SERVICE, message.before)),
     after: readTerms(there(SERVICE, message.after))
   }
+}
+
+function readResumption({ document, signIn }: auth.Resumption): Resumption {
+  return { document, signIn: signIn ?? null }
 }
 
 function readTerms({ access, endTime }: auth.GrantTerms): Terms {

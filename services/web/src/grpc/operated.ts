@@ -1,7 +1,9 @@
 import {
   callUnary,
+  type ClientObserver,
   createClient,
   Metadata,
+  observeCalls,
   RETRIES_MAX,
   RpcError,
   shareChannel,
@@ -25,6 +27,8 @@ import type { ServiceTarget } from './service-target.js'
 /** The services, for operators. */
 export interface OperatedConnection {
   readonly operateAs: OperateAs
+  /** From now on its calls are observed. */
+  observe(observer: ClientObserver): void
   close(): void
 }
 
@@ -88,6 +92,10 @@ export function connectOperated(targets: Readonly<Record<ServiceName, ServiceTar
           answered(service, callUnary(acts[service], method, request, options(call)))
       }
     },
+    observe(observer) {
+      observeCalls(wallets, observer)
+      observeCalls(grants, observer)
+    },
     close() {
       wallets.close()
       grants.close()
@@ -106,7 +114,8 @@ async function answered<Answer>(service: ServiceName, answering: Promise<Answer>
     const proposalId = proposalOf(error)
     if (proposalId !== undefined) throw new OperationProposed(service, proposalId, options)
     const because = REFUSALS[error.code]
-    if (because !== undefined) throw new OperationRefused(because, error.message, options)
+    if (because !== undefined)
+      throw new OperationRefused(because, error.message, { ...options, field: error.field })
     throw new ServiceAway(`the ${service}`, options)
   }
 }

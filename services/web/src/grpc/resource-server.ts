@@ -1,9 +1,17 @@
-import { callUnary, createClient, RETRIES_MAX, RpcError, status } from '@open-payments-server/grpc-transport'
+import {
+  callUnary,
+  type ClientObserver,
+  createClient,
+  observeCalls,
+  RETRIES_MAX,
+  RpcError,
+  status
+} from '@open-payments-server/grpc-transport'
 import { wallet } from '@open-payments-server/proto'
 import { MESSAGE_BYTES_MAX } from '@open-payments-server/service-kit/grpc'
 import type { AmountWire } from '@open-payments-server/value-types/amounts'
-import type { Claimant, HeldWallet, Wallets } from '../domain/allowed.js'
-import { type Holders, ServiceAway } from '../domain/grant.js'
+import type { HeldWallet, Wallets } from '../domain/allowed.js'
+import { type Claimant, type Holders, ServiceAway } from '../domain/grant.js'
 import { allOf } from '../domain/paged.js'
 import type { Payment, Receiver, Receivers } from '../domain/payment.js'
 import { answerOf, REPEATABLE, there } from './answering.js'
@@ -21,6 +29,8 @@ type HolderClient = wallet.HolderServiceClient
 
 /** The resource server, for what pages ask about account holders. */
 export interface ResourceServerConnection extends Holders, Wallets, Receivers {
+  /** From now on its calls are observed. */
+  observe(observer: ClientObserver): void
   close(): void
 }
 
@@ -32,9 +42,9 @@ export function connectResourceServer(target: ServiceTarget): ResourceServerConn
     messageBytesMax: MESSAGE_BYTES_MAX
   })
   return {
-    async stateOwnership(walletAddress, { issuer, sub }) {
+    async stateOwnership(walletAddress, claimant) {
       try {
-        const request = { walletAddress, issuer, sub }
+        const request = { walletAddress, ...claimantMessage(claimant) }
         const { statement } = await callUnary(client, 'stateOwnership', request, REPEATABLE)
         return statement
       } catch (error) {
@@ -54,6 +64,9 @@ export function connectResourceServer(target: ServiceTarget): ResourceServerConn
       return { items: payments.map(readPayment), next: nextPageToken }
     },
     describe: (urls) => describe(client, urls),
+    observe(observer) {
+      observeCalls(client, observer)
+    },
     close() {
       client.close()
     }

@@ -53,12 +53,14 @@ export function createPagesApp(options: {
     },
     errorPage(request, status) {
       if (request.accepts(['json', 'html']) !== 'html') return undefined
-      return noticePage(frameOf(site, speechFor(site, request)), noticeOf(status))
+      return noticePage(frameOf(site, speechFor(site, request)), noticeOf(request.method, status))
     }
   })
 }
 
-function noticeOf(status: number): Notice {
+function noticeOf(method: string, status: number): Notice {
+  // What was sent may have had its effect before something failed.
+  if (method === 'POST' && status >= 500) return 'unsure'
   if (status === 503) return 'unavailable'
   if (status >= 500) return 'failed'
   return status === 404 ? 'not-found' : 'incomplete'

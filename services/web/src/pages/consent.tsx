@@ -20,6 +20,8 @@ export interface ConsentView {
   readonly less: readonly LessField[]
   /** Whether what is shown is less than what was asked. */
   readonly isLess: boolean
+  /** Whether it was decided about before, and no answer said that it was recorded. */
+  readonly isUnsure: boolean
   readonly problem: ChangeProblem | undefined
   /** Path of what was asked. */
   readonly undoPath: string
@@ -34,6 +36,11 @@ export function consentPage(frame: Frame, view: ConsentView): string {
     words.headline,
     <>
       <h1>{words.headline}</h1>
+      {view.isUnsure && (
+        <div role="status">
+          <Warning texts={[messages.consent.isUnsure]} />
+        </div>
+      )}
       {view.isLess && <p class="quiet">{messages.consent.isLess}</p>}
       <Warning texts={words.warnings} />
       <Facts facts={words.facts} />

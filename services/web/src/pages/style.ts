@@ -17,11 +17,11 @@ section { margin-top: 1.6rem; padding-top: 1.2rem; border-top: 1px solid var(--l
 .entry-head, .payment-head { display: flex; gap: .25rem 1rem; justify-content: space-between; align-items: baseline; }
 .entries .claimed { margin: 0; color: var(--quiet); font-size: .9rem; }
 .entries .quiet.small { margin-top: .5rem; }
-.quiet.small > span:not(:last-child)::after, .quiet.small > bdi:not(:last-child)::after, .state-line > .quiet:not(:last-child)::after { content: " · "; }
+.quiet.small > span:not(:last-child)::after, .quiet.small > bdi:not(:last-child)::after { content: " · "; }
 .mark-of { flex: none; padding: .1rem .6rem; border-radius: 1rem; font-size: .85rem; font-weight: 600; background: var(--page); color: var(--quiet); border: 1px solid var(--line); }
 .mark-of.in-force { background: var(--good-back); color: var(--good); border-color: transparent; }
 .mark-of.paused { background: var(--warning-back); color: var(--warning); border-color: transparent; }
-.state-line { display: flex; flex-wrap: wrap; gap: .3rem .6rem; align-items: baseline; }
+.state-line { display: flex; flex-wrap: wrap; gap: .3rem .6rem; align-items: baseline; } .state-line > .quiet + .quiet { flex-basis: 100%; }
 .spending { margin: .6rem 0 .2rem; }
 .spending p { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 0 1rem; margin: .25rem 0 0; font-size: .95rem; }
 progress { display: block; width: 100%; height: .5rem; border: 0; border-radius: .25rem; overflow: hidden; appearance: none; background: var(--line); accent-color: var(--brand); }

@@ -10,7 +10,7 @@ export const allowedDe: AllowedMessages = {
   pausedTitle: 'Angehalten',
   inForceTitle: 'In Kraft',
   endedTitle: 'Zahlungen, die Sie nicht mehr erlauben',
-  endedIntro: 'Damit wird nichts mehr bezahlt.',
+  endedIntro: 'Damit kann nichts mehr bezahlt werden, und niemand sieht damit noch etwas.',
   endedNone: 'Es gibt keine.',
   endedLink: 'Zahlungen, die Sie nicht mehr erlauben',
   back: 'Alle Zahlungen, die Sie erlauben',
@@ -21,6 +21,9 @@ export const allowedDe: AllowedMessages = {
     payAnything: (client, payee) => `${client} darf an ${payee} zahlen, was verlangt wird`,
     take: (client, amount) => `${client} darf bis zu ${amount} abbuchen`,
     takeAnything: (client) => `${client} darf beliebige Beträge abbuchen`,
+    total: (client, amount, count) =>
+      `${client} darf ${String(count)} oder mehr Zahlungen ausführen, insgesamt bis zu ${amount}`,
+    several: (client, count) => `${client} darf auf ${String(count)} Arten aus Ihrer Wallet zahlen`,
     know: (client) => `${client} weiß, dass diese Wallet Ihnen gehört`,
     see: (client) => `${client} darf Ihre Wallet nutzen, ohne daraus zu zahlen`
   },
@@ -30,6 +33,8 @@ export const allowedDe: AllowedMessages = {
     payAnything: (payee) => `Was verlangt wird, an ${payee}`,
     take: (amount) => `Bis zu ${amount}`,
     takeAnything: 'Beliebige Beträge',
+    total: (amount, count) => `${String(count)} oder mehr Zahlungen, insgesamt bis zu ${amount}`,
+    several: (count) => `Zahlt auf ${String(count)} Arten aus Ihrer Wallet`,
     know: 'Weiß, dass diese Wallet Ihnen gehört',
     see: 'Nutzt Ihre Wallet, ohne daraus zu zahlen'
   },
@@ -40,6 +45,9 @@ export const allowedDe: AllowedMessages = {
   over: 'Bis dahin kann nichts mehr ausgegeben werden.',
   startsAgain: (date) => `Zählt neu ab ${date}`,
   begins: (date) => `Beginnt am ${date}`,
+  paysUntil: (day) => `Nach dem ${day} wird nichts bezahlt`,
+  paymentsOver: 'Keine Zahlungen mehr',
+  mayStill: (what) => `Darf noch ${what}`,
   endsOn: (day) => `Endet nach dem ${day}`,
   noEndSet: 'Kein früheres Ende',
   endedOn: (day) => `Beendet am ${day}`,
@@ -62,18 +70,26 @@ export const allowedDe: AllowedMessages = {
     what: 'Was'
   },
   you: (name) => `Sie, angemeldet als ${name}`,
-  coHolder: 'Jemand anderes, dem diese Wallet gehört',
+  coHolder: 'Jemand anderes, dem diese Wallet gehört oder gehörte',
+  ofAnother:
+    'Von jemand anderem erlaubt, dem diese Wallet gehörte: Sie können es anhalten, senken und beenden',
+  pauseOfAnother:
+    'Solange es angehalten ist, kann nicht bezahlt werden. Was schon unterwegs ist, wird noch fertig. Sie können es nicht fortsetzen, weil Sie es nicht erlaubt haben.',
   detailTitle: 'Was Sie erlaubt haben',
   pause: 'Anhalten',
   resume: 'Fortsetzen',
   lower: 'Senken',
   stop: 'Beenden',
-  pauseMeans: 'Solange es angehalten ist, wird nichts bezahlt. Sie können es fortsetzen.',
-  resumeMeans: 'Es wird nichts bezahlt, bis Sie es fortsetzen.',
+  pauseMeans:
+    'Solange es angehalten ist, kann nicht bezahlt werden. Was schon unterwegs ist, wird noch fertig. Sie können es fortsetzen.',
+  resumeMeans:
+    'Es kann nicht bezahlt werden, bis Sie es fortsetzen. Was schon unterwegs ist, wird noch fertig.',
+  stopEnded: 'Es hat von selbst geendet. Sie können es trotzdem beenden, um sicher zu sein.',
   paymentsTitle: 'Zahlungen',
   noPayments: 'Es wurde nichts bezahlt.',
   historyTitle: 'Was Sie getan haben',
   noHistory: 'Nichts, seit Sie zugestimmt haben.',
+  noHistoryOfAnother: 'Bisher nichts.',
   receiptLink: 'Beleg',
   downloads: {
     title: 'Herunterladen',
@@ -94,7 +110,7 @@ export const allowedDe: AllowedMessages = {
     receiver_full: 'Es war vorher von anderen bezahlt.',
     partially_delivered: 'Nur ein Teil wurde gebraucht. Der Rest wurde nicht abgebucht.',
     receiver_unreachable: 'Der Anbieter des Empfängers war nicht erreichbar.',
-    rate_changed: 'Der Wechselkurs wurde schlechter als vereinbart.',
+    rate_changed: 'Der vereinbarte Wechselkurs galt nicht mehr.',
     declined_by_provider: 'Ihr Anbieter hat es nicht freigegeben.',
     account_frozen: 'Ein Konto war gesperrt.'
   },
@@ -121,14 +137,15 @@ export const allowedDe: AllowedMessages = {
       later: 'Das ist später, als es jetzt endet. Es kann nur früher enden.',
       nothing: 'Das ist schon jetzt so erlaubt. Es wurde nichts geändert.',
       changed:
-        'Es hat sich geändert, seit Sie diese Seite geöffnet haben. So ist es jetzt. Es wurde nichts gesenkt.'
+        'Es hat sich geändert, seit Sie diese Seite geöffnet haben. So ist es jetzt: wählen Sie noch einmal.'
     }
   },
   stopping: {
     title: (client) => `Zahlungen durch ${client} beenden?`,
     means: (client) => [
-      'Von da an wird damit nichts mehr bezahlt. Es kann nicht fortgesetzt werden.',
-      'Zahlungen, die schon unterwegs sind, werden noch fertig.',
+      'Von da an kann damit nichts mehr bezahlt werden. Es kann nicht fortgesetzt werden.',
+      `${client} sieht damit nichts mehr von Ihrer Wallet.`,
+      'Zahlungen, die schon unterwegs sind, werden noch fertig, auch solche, die Ihr Anbieter noch freigeben muss.',
       `Um wieder bezahlt zu werden, müsste ${client} Sie noch einmal fragen.`,
       `Es beendet keinen Vertrag, den Sie mit ${client} haben, und nicht, was Sie schulden.`
     ],
@@ -143,11 +160,18 @@ export const allowedDe: AllowedMessages = {
       lowered: 'Sie haben das gesenkt',
       stopped: 'Sie haben das beendet'
     },
+    titleOfAnother: {
+      paused: 'Das wurde angehalten',
+      resumed: 'Das wurde fortgesetzt',
+      lowered: 'Das wurde gesenkt',
+      stopped: 'Das wurde beendet'
+    },
     means: {
-      paused: 'Seitdem wurde damit nichts bezahlt, bis es fortgesetzt wird.',
+      paused:
+        'Von da an konnte damit nicht bezahlt werden, bis es fortgesetzt wird. Was schon unterwegs war, wird noch fertig.',
       resumed: 'Von da an konnte damit wieder bezahlt werden.',
       lowered: 'Seitdem gelten die niedrigeren Grenzen.',
-      stopped: 'Damit wird nichts mehr bezahlt. Zahlungen, die unterwegs waren, wurden noch fertig.'
+      stopped: 'Damit kann nichts mehr bezahlt werden. Was schon unterwegs war, wird noch fertig.'
     },
     keep: 'Drucken oder speichern Sie diese Seite, um sie aufzuheben.',
     agreedTitle: 'Was Sie vereinbart haben',
@@ -157,8 +181,8 @@ export const allowedDe: AllowedMessages = {
   },
   meanwhile: {
     changed:
-      'Es hat sich geändert, seit Sie jene Seite geöffnet haben. Es ist nichts geschehen. So ist es jetzt.',
-    ended: 'Es ist inzwischen beendet. Es ist nichts geschehen, und es wird nichts mehr bezahlt.',
+      'Es hat sich geändert, seit Sie jene Seite geöffnet haben. So ist es jetzt: wählen Sie noch einmal.',
+    ended: 'Es ist inzwischen beendet: damit kann nichts mehr bezahlt werden.',
     unsure:
       'Wir konnten nicht sicherstellen, dass es überall gilt. Drücken Sie noch einmal: es schadet nicht, es zweimal zu tun.',
     repeat: 'Noch einmal versuchen',

@@ -10,7 +10,7 @@ export const allowedEn: AllowedMessages = {
   pausedTitle: 'Paused',
   inForceTitle: 'In force',
   endedTitle: 'Payments you no longer allow',
-  endedIntro: 'Nothing is paid under these any more.',
+  endedIntro: 'No payment can be made under these any more, and nobody sees anything by them.',
   endedNone: 'There are none.',
   endedLink: 'Payments you no longer allow',
   back: 'All payments you allow',
@@ -21,6 +21,9 @@ export const allowedEn: AllowedMessages = {
     payAnything: (client, payee) => `${client} may pay ${payee} whatever is asked`,
     take: (client, amount) => `${client} may take up to ${amount}`,
     takeAnything: (client) => `${client} may take any amount`,
+    total: (client, amount, count) =>
+      `${client} may make ${String(count)} payments or more, up to ${amount} in all`,
+    several: (client, count) => `${client} may pay from your wallet in ${String(count)} ways`,
     know: (client) => `${client} knows that this wallet is yours`,
     see: (client) => `${client} may use your wallet without paying from it`
   },
@@ -30,6 +33,8 @@ export const allowedEn: AllowedMessages = {
     payAnything: (payee) => `Whatever is asked, to ${payee}`,
     take: (amount) => `Up to ${amount}`,
     takeAnything: 'Any amount',
+    total: (amount, count) => `${String(count)} payments or more, up to ${amount} in all`,
+    several: (count) => `Pays from your wallet in ${String(count)} ways`,
     know: 'Knows that this wallet is yours',
     see: 'Uses your wallet without paying from it'
   },
@@ -40,6 +45,9 @@ export const allowedEn: AllowedMessages = {
   over: 'Nothing more can be spent until then.',
   startsAgain: (date) => `Counts anew from ${date}`,
   begins: (date) => `Begins on ${date}`,
+  paysUntil: (day) => `Nothing is paid after ${day}`,
+  paymentsOver: 'No more payments',
+  mayStill: (what) => `It may still ${what}`,
   endsOn: (day) => `Ends after ${day}`,
   noEndSet: 'No earlier end',
   endedOn: (day) => `Ended on ${day}`,
@@ -62,18 +70,24 @@ export const allowedEn: AllowedMessages = {
     what: 'What'
   },
   you: (name) => `You, signed in as ${name}`,
-  coHolder: 'Somebody else who holds this wallet',
+  coHolder: 'Somebody else who holds this wallet, or held it',
+  ofAnother: 'Agreed to by somebody else who held this wallet: you can pause, lower and stop it',
+  pauseOfAnother:
+    'No payment can be made while it is paused. Those already on their way still finish. You cannot resume it, because you did not agree to it.',
   detailTitle: 'What you allowed',
   pause: 'Pause',
   resume: 'Resume',
   lower: 'Lower',
   stop: 'Stop',
-  pauseMeans: 'Nothing is paid while it is paused. You can resume it.',
-  resumeMeans: 'Nothing is paid until you resume it.',
+  pauseMeans:
+    'No payment can be made while it is paused. Those already on their way still finish. You can resume it.',
+  resumeMeans: 'No payment can be made until you resume it. Those already on their way still finish.',
+  stopEnded: 'It has ended by itself. You can stop it all the same, to be sure.',
   paymentsTitle: 'Payments',
   noPayments: 'Nothing was paid.',
   historyTitle: 'What you did',
   noHistory: 'Nothing since you agreed.',
+  noHistoryOfAnother: 'Nothing so far.',
   receiptLink: 'Receipt',
   downloads: {
     title: 'Download',
@@ -94,7 +108,7 @@ export const allowedEn: AllowedMessages = {
     receiver_full: 'It was paid by others before.',
     partially_delivered: 'Only a part was needed. The rest was not taken.',
     receiver_unreachable: 'The provider of the payee could not be reached.',
-    rate_changed: 'The exchange rate got worse than agreed.',
+    rate_changed: 'The agreed exchange rate could no longer be had.',
     declined_by_provider: 'Your provider did not approve it.',
     account_frozen: 'An account was frozen.'
   },
@@ -119,14 +133,15 @@ export const allowedEn: AllowedMessages = {
       end: 'Choose a day from today on.',
       later: 'That is later than it ends now. It can only end earlier.',
       nothing: 'This is what is allowed already. Nothing was changed.',
-      changed: 'It has changed since you opened this page. This is what is true now. Nothing was lowered.'
+      changed: 'It has changed since you opened this page. This is what is true now: choose again.'
     }
   },
   stopping: {
     title: (client) => `Stop payments by ${client}?`,
     means: (client) => [
-      'From then on nothing is paid under this. It cannot be resumed.',
-      'Payments that are already on their way still finish.',
+      'From then on no payment can be made under this. It cannot be resumed.',
+      `${client} sees nothing of your wallet by it any more.`,
+      'Payments that are already on their way still finish, also those that wait for your provider to approve them.',
       `To be paid again, ${client} would have to ask you anew.`,
       `It does not end a contract that you have with ${client}, nor what you owe.`
     ],
@@ -141,11 +156,18 @@ export const allowedEn: AllowedMessages = {
       lowered: 'You lowered this',
       stopped: 'You stopped this'
     },
+    titleOfAnother: {
+      paused: 'This was paused',
+      resumed: 'This was resumed',
+      lowered: 'This was lowered',
+      stopped: 'This was stopped'
+    },
     means: {
-      paused: 'Nothing has been paid under it since then, until it is resumed.',
+      paused:
+        'No payment could be made under it from then on, until it is resumed. Those that were on their way still finish.',
       resumed: 'Payments could be made under it again from then on.',
       lowered: 'The lower limits have been in force since then.',
-      stopped: 'Nothing is paid under it any more. Payments that were on their way still finished.'
+      stopped: 'No payment can be made under it any more. Those that were on their way still finish.'
     },
     keep: 'Print or save this page to keep it.',
     agreedTitle: 'What you agreed to',
@@ -154,8 +176,8 @@ export const allowedEn: AllowedMessages = {
     back: 'See how it is now'
   },
   meanwhile: {
-    changed: 'It has changed since you opened that page. Nothing was done. This is what is true now.',
-    ended: 'It has ended meanwhile. Nothing was done, and nothing is paid any more.',
+    changed: 'It has changed since you opened that page. This is what is true now: choose again.',
+    ended: 'It has ended meanwhile: no payment can be made under it any more.',
     unsure:
       'We could not make sure that this is in force everywhere. Press again: doing it twice does no harm.',
     repeat: 'Try again',

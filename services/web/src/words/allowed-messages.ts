@@ -27,6 +27,9 @@ export interface AllowedMessages {
     readonly payAnything: (client: string, payee: string) => string
     readonly take: (client: string, amount: string) => string
     readonly takeAnything: (client: string) => string
+    /** Several payments with one total. */
+    readonly total: (client: string, amount: string, count: number) => string
+    readonly several: (client: string, count: number) => string
     readonly know: (client: string) => string
     readonly see: (client: string) => string
   }
@@ -38,6 +41,8 @@ export interface AllowedMessages {
     readonly payAnything: (payee: string) => string
     readonly take: (amount: string) => string
     readonly takeAnything: string
+    readonly total: (amount: string, count: number) => string
+    readonly several: (count: number) => string
     readonly know: string
     readonly see: string
   }
@@ -50,6 +55,12 @@ export interface AllowedMessages {
   readonly startsAgain: (date: string) => string
   readonly begins: (date: string) => string
   readonly endsOn: (day: string) => string
+  /** Of one under which nothing is paid after a day, and which does not end with it. */
+  readonly paysUntil: (day: string) => string
+  /** The mark of one under which nothing is paid any more, and which has not ended. */
+  readonly paymentsOver: string
+  /** What is left of it. */
+  readonly mayStill: (what: string) => string
   readonly endedOn: (day: string) => string
   /** Without an end that an account holder set. */
   readonly noEndSet: string
@@ -74,6 +85,9 @@ export interface AllowedMessages {
   }
   readonly you: (name: string) => string
   readonly coHolder: string
+  /** Of a grant that somebody else consented to. */
+  readonly ofAnother: string
+  readonly pauseOfAnother: string
 
   readonly detailTitle: string
   readonly pause: string
@@ -82,10 +96,13 @@ export interface AllowedMessages {
   readonly stop: string
   readonly pauseMeans: string
   readonly resumeMeans: string
+  /** Of one that has ended by itself. */
+  readonly stopEnded: string
   readonly paymentsTitle: string
   readonly noPayments: string
   readonly historyTitle: string
   readonly noHistory: string
+  readonly noHistoryOfAnother: string
   readonly receiptLink: string
   readonly downloads: {
     readonly title: string
@@ -122,7 +139,10 @@ export interface AllowedMessages {
   }
   readonly acts: Readonly<Record<ActKind, string>>
   readonly receipt: {
+    /** Of what the person who is signed in did. */
     readonly title: Readonly<Record<ActKind, string>>
+    /** Of what somebody else did who holds the wallet, or held it. */
+    readonly titleOfAnother: Readonly<Record<ActKind, string>>
     readonly means: Readonly<Record<ActKind, string>>
     readonly keep: string
     readonly agreedTitle: string

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import type { AllowedGrant, AllowedItem } from '../domain/allowed.js'
 import type { Receiver } from '../domain/payment.js'
-import { agreedBefore, describeAllowed } from './describe-allowed.js'
+import { agreedBefore, allowedFacts, describeAllowed } from './describe-allowed.js'
 import { payeeFacts, payeeName, warningsOf } from './describe-item.js'
 import { speak } from './languages.js'
 
@@ -23,6 +23,7 @@ const words = (items: AllowedItem[], changed: Partial<AllowedGrant> = {}) => {
   const grant: AllowedGrant = {
     id: '019a9d6c-6f04-7bb5-9f8a-6a2c6a3f3f10',
     walletAddress: 'https://wallet.example/alice',
+    isConsentOfAnother: false,
     client: 'https://shop.example/pay',
     clientKey: '',
     clientName: 'Shop',
@@ -30,11 +31,18 @@ const words = (items: AllowedItem[], changed: Partial<AllowedGrant> = {}) => {
     items,
     createdAtMs: NOW,
     lastUsedAtMs: undefined,
+    isStoppable: true,
     endsAtMs: undefined,
+    consentedEndsAtMs: undefined,
+    paymentsEndMs: undefined,
     pausedAtMs: undefined,
     ...changed
   }
-  return { ...describeAllowed(grant, new Map(), ENGLISH, NOW), agreed: agreedBefore(grant, ENGLISH) }
+  return {
+    ...describeAllowed(grant, new Map(), ENGLISH, NOW),
+    agreed: agreedBefore(grant, ENGLISH),
+    facts: allowedFacts(grant, new Map(), ENGLISH)
+  }
 }
 const plain = (text: string | undefined): string | undefined => text?.replaceAll('\u00a0', ' ')
 
@@ -81,16 +89,89 @@ describe('what is spent', () => {
 })
 
 describe('a grant that is allowed', () => {
-  it('is told by domain and limit, with its last day', () => {
+  it('is told by address and limit, with its last day', () => {
     const told = words([item({ debitAmount: usd('2500'), interval: MONTHLY })], { endsAtMs: MARCH.endMs })
-    expect(plain(told.headline)).toBe('shop.example may take up to 25.00 USD a month')
+    expect(plain(told.headline)).toBe('shop.example/pay may take up to 25.00 USD a month')
     expect(plain(told.summary)).toBe('Up to 25.00 USD a month')
     expect(told.remarks).toEqual(['Ends after 31 March 2026'])
   })
 
+  it.each<[string, string, string, AllowedItem['item']['limits'][]]>([
+    [
+      'that add up',
+      'shop.example/pay may make 2 payments or more, up to 37.50 USD in all',
+      '2 payments or more, up to 37.50 USD in all',
+      [{ debitAmount: usd('2500') }, { receiver: 'https://wallet.example/1', debitAmount: usd('1250') }]
+    ],
+    [
+      'of which one repeats',
+      'shop.example/pay may pay from your wallet in 3 ways',
+      'Pays from your wallet in 3 ways',
+      [
+        { debitAmount: usd('2500'), interval: MONTHLY },
+        { debitAmount: usd('1250') },
+        { debitAmount: usd('1') }
+      ]
+    ],
+    [
+      'of which one has no limit',
+      'shop.example/pay may pay from your wallet in 2 ways',
+      'Pays from your wallet in 2 ways',
+      [{ debitAmount: usd('2500') }, undefined]
+    ]
+  ])('with several payments, %s, is told by all of them', (_which, headline, summary, limits) => {
+    const told = words(limits.map((each) => item(each)))
+    expect([plain(told.headline), plain(told.summary)]).toEqual([headline, summary])
+    expect(told.spending).toHaveLength(limits.length)
+    const ended = words(
+      limits.map((each) => item(each)),
+      { state: 'ended', endsAtMs: NOW }
+    )
+    expect(plain(ended.headline)).toBe(`shop.example/pay: ${summary}`)
+  })
+
+  it('for several payments says of each what it allows', () => {
+    const { facts } = words([item({ debitAmount: usd('2500') }), item({ debitAmount: usd('1250') })])
+    const told = facts.map(({ label, value }) => [label, plain(value)])
+    expect(told.filter(([label]) => label !== 'To')).toEqual(
+      expect.arrayContaining([
+        ['It may', 'shop.example/pay may take up to 25.00 USD'],
+        ['It may also', 'shop.example/pay may take up to 12.50 USD']
+      ])
+    )
+  })
+
+  it('under which nothing is paid any more says so, and what is left of it', () => {
+    const actions = ['create', 'read', 'list-all']
+    const limits = { debitAmount: usd('1'), interval: 'R1/2020-01-01T00:00:00Z/P1D' }
+    const items = [
+      item(limits, {
+        item: { type: 'outgoing-payment', identifier: 'https://wallet.example/alice', actions, limits }
+      })
+    ]
+    const told = words(items, { paymentsEndMs: Date.UTC(2020, 0, 2) })
+    expect(plain(told.headline)).toBe('shop.example/pay: Up to 0.01 USD')
+    expect(told.mark).toBe('No more payments')
+    expect(told.remarks).toEqual([
+      'Nothing is paid after 1 January 2020',
+      'It may still see the payments that it made'
+    ])
+    expect(told.facts.filter(({ label }) => label === 'It may also')).toEqual([
+      { label: 'It may also', value: 'see the payments that it made', remark: 'until you stop it' },
+      {
+        label: 'It may also',
+        value: 'list every payment from this wallet, also those of others',
+        remark: 'until 1 January 2020'
+      }
+    ])
+    const ending = words(items, { paymentsEndMs: MARCH.endMs, endsAtMs: MARCH.endMs + 1 })
+    expect(ending.mark).toBe('In force')
+    expect(ending.remarks[0]).toBe('Nothing is paid after 31 March 2026')
+  })
+
   it('that has ended is not told as if it went on', () => {
     const told = words([item({ debitAmount: usd('100') })], { state: 'ended', endsAtMs: NOW })
-    expect(plain(told.headline)).toBe('shop.example: Up to 1.00 USD')
+    expect(plain(told.headline)).toBe('shop.example/pay: Up to 1.00 USD')
     expect(told.remarks).toEqual(['Ended on 10 March 2026 at 00:00 UTC'])
   })
 

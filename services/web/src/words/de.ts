@@ -16,12 +16,17 @@ export const de: Messages = {
     payAnything: (payee) => `An ${payee} zahlen, was verlangt wird`,
     take: (client, amount) => `${client} erlauben, bis zu ${amount} abzubuchen`,
     takeAnything: (client) => `${client} erlauben, beliebige Beträge abzubuchen`,
+    total: (client, amount, count) =>
+      `${client} ${String(count)} oder mehr Zahlungen erlauben, insgesamt bis zu ${amount}`,
+    several: (client, count) => `${client} erlauben, auf ${String(count)} Arten aus Ihrer Wallet zu zahlen`,
     know: (client) => `${client} mitteilen, dass diese Wallet Ihnen gehört`,
     see: (client) => `${client} erlauben, Ihre Wallet zu nutzen, ohne daraus zu zahlen`
   },
   allow: {
     amount: (amount) => `${amount} erlauben`,
     pay: (amount) => `${amount} zahlen`,
+    total: (amount) => `Insgesamt ${amount} erlauben`,
+    several: (count) => `Alle ${String(count)} erlauben`,
     other: 'Erlauben'
   },
   payeeAt: (domain) => `einen Empfänger bei ${domain}`,
@@ -33,7 +38,9 @@ export const de: Messages = {
     purpose: 'Wofür',
     amount: 'Wie viel',
     until: 'Bis',
+    ends: 'Letzter Tag von allem',
     asks: 'Wer fragt',
+    may: 'Darf',
     also: 'Darf auch',
     decide: 'Entscheiden bis',
     learns: 'Erfährt'
@@ -45,11 +52,14 @@ export const de: Messages = {
   between: (start, end) => `${end}, ab ${start}, einmal`,
   onceUntil: (end) => `${end}, ohne Wiederholung`,
   withoutEnd: 'bis Sie es beenden',
+  untilDay: (day) => `bis ${day}`,
   times: (count, end) => `${end}, insgesamt ${String(count)} Mal`,
   warnings: {
+    customer: 'Das möchte ein anderer Kunde Ihres Anbieters, nicht Ihr Anbieter selbst.',
     anyone: 'Die Anwendung entscheidet, an wen sie Ihr Geld zahlt.',
     noLimit: 'Es gibt keine Grenze. Alles auf diesem Konto kann abgebucht werden.',
     noEnd: 'Das endet nicht von selbst.',
+    several: 'Hier wird mehr als eines bezahlt. Was jedes davon erlaubt, kommt zusammen.',
     gone: 'Was bezahlt würde, gibt es nicht, oder nicht mehr.'
   },
   actions: {
@@ -78,10 +88,12 @@ export const de: Messages = {
     lessAmount: (code, most) => `Betrag in ${code}, höchstens ${most}`,
     lessTimes: (most) => `Wie oft, höchstens ${most}`,
     endless: 'ohne Ende',
-    lessEnd: 'Letzter Tag, wenn es früher enden soll',
+    lessEnd: 'Letzter Tag von allem, wenn es enden soll',
     leaveOut: (what) => `Weglassen: ${what}`,
     show: 'Zeigen, was das heißt',
     isLess: 'Das ist weniger, als verlangt wurde.',
+    isUnsure:
+      'Auf das, was Sie gewählt haben, kam keine Antwort. Bis jetzt ist es nicht angekommen: Wählen Sie noch einmal.',
     undo: 'Zurück zu dem, was verlangt wurde',
     problems: {
       amount: 'Der Betrag muss größer als null sein, und höchstens so groß wie verlangt.',
@@ -168,14 +180,25 @@ export const de: Messages = {
     },
     'sign-in-lost': {
       title: 'Diese Anmeldung gehört nicht hierher',
-      sentences: ['Sie begann in einem anderen Browser, oder vor zu langer Zeit.', NOTHING]
+      sentences: [
+        'Sie begann in einem anderen Browser, vor zu langer Zeit, oder wurde schon verwendet.',
+        'Was Sie damit entschieden haben, gilt, wenn es ankam. Öffnen Sie die Anfrage noch einmal: Sie sagt es.'
+      ]
     },
     unavailable: {
       title: 'Bitte versuchen Sie es noch einmal',
+      sentences: ['Ihre Wallet ist gerade nicht erreichbar.', 'Laden Sie diese Seite gleich noch einmal.']
+    },
+    unsure: {
+      title: 'Bitte versuchen Sie es noch einmal',
       sentences: [
-        'Ihre Wallet ist gerade nicht erreichbar. Es ist nichts geschehen.',
-        'Laden Sie diese Seite gleich noch einmal.'
+        'Ihre Wallet hat nicht geantwortet. Ob geschehen ist, was Sie gewählt haben, ist nicht bekannt.',
+        'Sehen Sie gleich nach, wie es steht, bevor Sie noch einmal wählen.'
       ]
+    },
+    interrupted: {
+      title: 'Bitte versuchen Sie es noch einmal',
+      sentences: ['Etwas war gerade nicht erreichbar. Es wurde nichts vereinbart.']
     },
     failed: {
       title: 'Das hat nicht funktioniert',

@@ -1,19 +1,26 @@
 import { parseAmountValue } from '@open-payments-server/value-types/amounts'
-import { nextIntervalStart, parseRepeatingInterval } from '@open-payments-server/value-types/intervals'
 import type { AllowedGrant, AllowedItem, GrantAct, Terms } from '../domain/allowed.js'
+import {
+  isPaying,
+  nextIntervalStart,
+  parseRepeatingInterval
+} from '@open-payments-server/value-types/intervals'
+import { endsWithPayments } from '../domain/ends.js'
 import type { AskedItem } from '../domain/grant.js'
 import {
+  actionWords,
   alsoFacts,
   amountWords,
   type DescribedReceivers,
-  isPaying,
+  endFacts,
   limitWords,
   payeeName,
-  payingFacts
+  payingFacts,
+  totalOf
 } from './describe-item.js'
 import type { Fact } from './fact.js'
 import type { Speech } from './languages.js'
-import { addressOf, domainOf, presentableName } from './presentable.js'
+import { addressOf, presentableName } from './presentable.js'
 
 /** What is spent of an item. */
 export interface Spending {
@@ -26,11 +33,13 @@ export interface Spending {
 
 /** A grant that was allowed, in words. */
 export interface AllowedWords {
-  /** Domain of the client. */
+  /** Address of the client. */
   readonly client: string
   /** What it calls itself; undefined when it does not say. */
   readonly claimed: string | undefined
   readonly headline: string
+  /** Its state, in a mark. */
+  readonly mark: string
   /** The same below the client. */
   readonly summary: string
   readonly spending: readonly Spending[]
@@ -53,27 +62,56 @@ export function describeAllowed(
   const { state, endsAtMs, pausedAtMs, lastUsedAtMs } = grant
   const summary = summaryOf(grant, receivers, speech)
   const end = endsAtMs === undefined ? [] : [endRemark(state, endsAtMs, speech)]
+  const isOver = paymentsAreOver(grant, nowMs)
   return {
     client,
     claimed: claimed === '' ? undefined : claimed,
-    headline: state === 'ended' ? words.was(client, summary) : headlineOf(grant, client, receivers, speech),
+    headline:
+      state === 'ended' || isOver ? words.was(client, summary) : headlineOf(grant, client, receivers, speech),
+    mark: isOver && state === 'in-force' ? words.paymentsOver : words.states[state],
     summary,
     spending: grant.items
       .filter(({ item }) => isPaying(item))
       .map((item) => spendingOf(grant, item, speech, nowMs)),
     remarks: [
+      ...(grant.isConsentOfAnother && state !== 'ended' ? [words.ofAnother] : []),
       ...(pausedAtMs === undefined || state === 'ended'
         ? []
         : [words.pausedSince(formats.instant(pausedAtMs))]),
+      ...paymentRemarks(grant, isOver, speech),
       ...end
     ],
     lastUse: lastUsedAtMs === undefined ? words.neverUsed : words.lastUsed(formats.instant(lastUsedAtMs))
   }
 }
 
-/** The client by domain, or by its key. */
+/** The client by address, or by its key. */
 export function clientOf({ client, clientKey }: AllowedGrant, { messages }: Speech): string {
-  return client === '' ? messages.allowed.keyClient(clientKey.slice(0, 8)) : domainOf(client)
+  return client === '' ? messages.allowed.keyClient(clientKey.slice(0, 8)) : addressOf(client)
+}
+
+/** Whether nothing is paid under it any more, though it has not ended. */
+function paymentsAreOver({ state, paymentsEndMs }: AllowedGrant, nowMs: number): boolean {
+  return state !== 'ended' && paymentsEndMs !== undefined && paymentsEndMs <= nowMs
+}
+
+/** When payments end before all of it does, and what is left then. */
+function paymentRemarks(
+  { state, items, paymentsEndMs, endsAtMs }: AllowedGrant,
+  isOver: boolean,
+  speech: Speech
+): string[] {
+  const { messages, formats } = speech
+  if (state === 'ended' || paymentsEndMs === undefined || paymentsEndMs >= (endsAtMs ?? Infinity)) return []
+  const left = items.flatMap(({ item }) =>
+    item.actions
+      .filter((action) => !endsWithPayments(item, action))
+      .map((action) => actionWords(item, action, speech))
+  )
+  return [
+    messages.allowed.paysUntil(formats.until(paymentsEndMs)),
+    ...(isOver && left.length > 0 ? [messages.allowed.mayStill(formats.list([...new Set(left)]))] : [])
+  ]
 }
 
 function endRemark(state: AllowedGrant['state'], endMs: number, { messages, formats }: Speech): string {
@@ -82,6 +120,7 @@ function endRemark(state: AllowedGrant['state'], endMs: number, { messages, form
     : messages.allowed.endsOn(formats.until(endMs))
 }
 
+/** All of it, and never only the first of several payments. */
 function headlineOf(
   { items }: AllowedGrant,
   client: string,
@@ -89,9 +128,22 @@ function headlineOf(
   speech: Speech
 ): string {
   const { headline } = speech.messages.allowed
-  const first = items.map(({ item }) => item).find(isPaying)
+  const [first, ...others] = payingOf(items)
   if (first === undefined) return items.length === 0 ? headline.know(client) : headline.see(client)
-  return itemHeadline(first, client, receivers, speech)
+  if (others.length === 0) return itemHeadline(first, client, receivers, speech)
+  const total = totalWords([first, ...others], speech)
+  const count = others.length + 1
+  return total === undefined ? headline.several(client, count) : headline.total(client, total, count)
+}
+
+function payingOf(items: readonly AllowedItem[]): AskedItem[] {
+  return items.map(({ item }) => item).filter(isPaying)
+}
+
+/** What several items allow at most in all; undefined where that is no amount. */
+function totalWords(items: readonly AskedItem[], { formats }: Speech): string | undefined {
+  const total = totalOf(items)
+  return total && formats.amount(total)
 }
 
 function itemHeadline(
@@ -111,8 +163,13 @@ function itemHeadline(
 
 function summaryOf({ items }: AllowedGrant, receivers: DescribedReceivers, speech: Speech): string {
   const { summary } = speech.messages.allowed
-  const first = items.map(({ item }) => item).find(isPaying)
+  const [first, ...others] = payingOf(items)
   if (first === undefined) return items.length === 0 ? summary.know : summary.see
+  if (others.length > 0) {
+    const total = totalWords([first, ...others], speech)
+    const count = others.length + 1
+    return total === undefined ? summary.several(count) : summary.total(total, count)
+  }
   const { receiver } = first.limits ?? {}
   const amount = limitWords(first, speech)
   if (receiver === undefined) return amount === undefined ? summary.takeAnything : summary.take(amount)
@@ -182,7 +239,8 @@ function termFacts(
   const items = grant.items.map(({ item, consentedLimits }) =>
     which === 'agreed' ? { ...item, limits: consentedLimits } : item
   )
-  const [first, ...others] = items.filter(isPaying)
+  const endsAtMs = which === 'agreed' ? grant.consentedEndsAtMs : grant.endsAtMs
+  const paying = items.filter(isPaying)
   return [
     {
       label: words.facts.client,
@@ -190,12 +248,19 @@ function termFacts(
       ...(claimed === '' ? {} : { remark: messages.consent.claims(claimed) })
     },
     { label: messages.facts.from, value: addressOf(grant.walletAddress) },
-    ...(first === undefined ? [] : payingFacts(first, receivers, speech, grant.createdAtMs)),
-    ...others.flatMap((item) => [
-      { label: messages.facts.also, value: itemHeadline(item, client, receivers, speech) },
+    ...paying.flatMap((item, place) => [
+      ...(paying.length === 1
+        ? []
+        : [
+            {
+              label: place === 0 ? messages.facts.may : messages.facts.also,
+              value: itemHeadline(item, client, receivers, speech)
+            }
+          ]),
       ...payingFacts(item, receivers, speech, grant.createdAtMs)
     ]),
-    ...alsoFacts(items, grant.walletAddress, speech),
+    ...alsoFacts(items, grant.walletAddress, speech, endsAtMs),
+    ...endFacts(endsAtMs, speech),
     { label: words.facts.asked, value: formats.instant(grant.createdAtMs) },
     { label: words.facts.reference, value: grant.id }
   ]

@@ -1,11 +1,20 @@
-import type { AmountWire } from '@open-payments-server/value-types/amounts'
+import {
+  type AmountWire,
+  type Asset,
+  isSameAsset,
+  parseAmount,
+  UINT64_MAX
+} from '@open-payments-server/value-types/amounts'
+import { limitingAmount } from '../domain/changes.js'
 import {
   intervalBounds,
+  isPayment,
   lastIntervalEnd,
   parseRepeatingInterval,
+  payableUntilMs,
   type RepeatingInterval
 } from '@open-payments-server/value-types/intervals'
-import { limitingAmount } from '../domain/changes.js'
+import { endsWithPayments } from '../domain/ends.js'
 import type { AskedItem } from '../domain/grant.js'
 import type { Receiver } from '../domain/payment.js'
 import type { Fact } from './fact.js'
@@ -17,11 +26,6 @@ import { addressOf, domainOf, presentableName, presentableText } from './present
 export type DescribedReceivers = ReadonlyMap<string, Receiver>
 
 const HOUR_MS = 3_600_000
-
-/** Whether an item lets its client pay. */
-export function isPaying({ type, actions }: AskedItem): boolean {
-  return type === 'outgoing-payment' && actions.includes('create')
-}
 
 /** URLs of the receivers of items, each once. */
 export function receiversOf(items: readonly AskedItem[]): readonly string[] {
@@ -55,6 +59,28 @@ export function payeeFacts(url: string, receivers: DescribedReceivers, { message
 export function limitWords(item: AskedItem, speech: Speech): string | undefined {
   const limiting = limitingAmount(item)
   return limiting && inPeriod(speech.formats.amount(limiting.amount), item.limits?.interval, speech)
+}
+
+/**
+ * What several items let a client pay at most in all.
+ *
+ * @returns undefined where that is no amount: one has no limit, or repeats, or they limit different things
+ */
+export function totalOf(items: readonly AskedItem[]): AmountWire | undefined {
+  const limiting = items.map(limitingAmount)
+  const [first] = limiting
+  if (first === undefined || items.some(({ limits }) => limits?.interval !== undefined)) return undefined
+  let total = 0n
+  for (const each of limiting) {
+    if (each?.name !== first.name || !isSameAsset(assetOf(each.amount), assetOf(first.amount)))
+      return undefined
+    total += parseAmount(each.amount).value
+  }
+  return total > UINT64_MAX ? undefined : { ...first.amount, value: total.toString() }
+}
+
+function assetOf(amount: AmountWire): Asset {
+  return parseAmount(amount).asset
 }
 
 /** An amount with its period, unless that is a single one. */
@@ -148,24 +174,43 @@ export function warningsOf(item: AskedItem, receivers: DescribedReceivers, { mes
   ]
 }
 
-/** What else items allow: a fact for each wallet that is named. */
-export function alsoFacts(items: readonly AskedItem[], walletAddress: string, speech: Speech): Fact[] {
+/**
+ * What else items allow, and until when: a fact for each wallet that is named, and each end.
+ *
+ * @param items all that a grant allows
+ * @param endsAtMs when all of it ends, in milliseconds since 1970; undefined without an end
+ */
+export function alsoFacts(
+  items: readonly AskedItem[],
+  walletAddress: string,
+  speech: Speech,
+  endsAtMs: number | undefined
+): Fact[] {
   const { messages, formats } = speech
-  const byWallet = new Map<string | undefined, string[]>()
-  for (const item of items) {
-    const others = item.actions.filter((action) => !(item.type === 'outgoing-payment' && action === 'create'))
-    const words = others.map((action) => actionWords(item, action, speech))
-    byWallet.set(item.identifier, [...(byWallet.get(item.identifier) ?? []), ...words])
-  }
-  return [...byWallet]
-    .filter(([, words]) => words.length > 0)
-    .map(([wallet, words]) => ({
-      label: messages.facts.also,
-      value: formats.list([...new Set(words)]),
-      ...(wallet === walletAddress
-        ? {}
-        : { remark: wallet === undefined ? messages.anyWallet : addressOf(wallet) })
-    }))
+  const lastMs = endsAtMs ?? Infinity
+  const withPaymentsMs = Math.min(lastMs, payableUntilMs(items) ?? Infinity)
+  const groups = new Map<string, { wallet: string | undefined; endMs: number; words: string[] }>()
+  for (const item of items)
+    for (const action of item.actions.filter((each) => !isPayment(item, each))) {
+      const wallet = item.identifier
+      const endMs = endsWithPayments(item, action) ? withPaymentsMs : lastMs
+      const key = JSON.stringify([wallet, String(endMs)])
+      const group = groups.get(key) ?? { wallet, endMs, words: [] }
+      groups.set(key, { ...group, words: [...group.words, actionWords(item, action, speech)] })
+    }
+  return [...groups.values()].map(({ wallet, endMs, words }) => ({
+    label: messages.facts.also,
+    value: formats.list([...new Set(words)]),
+    remark: [
+      ...(wallet === walletAddress ? [] : [wallet === undefined ? messages.anyWallet : addressOf(wallet)]),
+      endMs === Infinity ? messages.withoutEnd : messages.untilDay(formats.until(endMs))
+    ].join('; ')
+  }))
+}
+
+/** The last day of all that is allowed; nothing without one. */
+export function endFacts(endsAtMs: number | undefined, { messages, formats }: Speech): Fact[] {
+  return endsAtMs === undefined ? [] : [{ label: messages.facts.ends, value: formats.until(endsAtMs) }]
 }
 
 /** What an action of an item allows. */

@@ -16,12 +16,17 @@ export const en: Messages = {
     payAnything: (payee) => `Pay ${payee} whatever is asked`,
     take: (client, amount) => `Let ${client} take up to ${amount}`,
     takeAnything: (client) => `Let ${client} take any amount`,
+    total: (client, amount, count) =>
+      `Let ${client} make ${String(count)} payments or more, up to ${amount} in all`,
+    several: (client, count) => `Let ${client} pay from your wallet in ${String(count)} ways`,
     know: (client) => `Tell ${client} that this wallet is yours`,
     see: (client) => `Let ${client} use your wallet without paying from it`
   },
   allow: {
     amount: (amount) => `Allow ${amount}`,
     pay: (amount) => `Pay ${amount}`,
+    total: (amount) => `Allow ${amount} in all`,
+    several: (count) => `Allow all ${String(count)}`,
     other: 'Allow'
   },
   payeeAt: (domain) => `a payee at ${domain}`,
@@ -33,7 +38,9 @@ export const en: Messages = {
     purpose: 'For',
     amount: 'How much',
     until: 'Until',
+    ends: 'Last day of all of it',
     asks: 'Asked by',
+    may: 'It may',
     also: 'It may also',
     decide: 'Decide by',
     learns: 'It learns'
@@ -45,11 +52,14 @@ export const en: Messages = {
   between: (start, end) => `${end}, from ${start}, once`,
   onceUntil: (end) => `${end}, not repeated`,
   withoutEnd: 'until you stop it',
+  untilDay: (day) => `until ${day}`,
   times: (count, end) => `${end}, ${String(count)} times in all`,
   warnings: {
+    customer: 'Another customer of your provider asks for this, not your provider itself.',
     anyone: 'It decides whom it pays with your money.',
     noLimit: 'There is no limit. It can take everything in this account.',
     noEnd: 'This does not end by itself.',
+    several: 'This is more than one thing to pay. What each allows adds up.',
     gone: 'What would be paid does not exist, or no longer.'
   },
   actions: {
@@ -77,10 +87,11 @@ export const en: Messages = {
     lessAmount: (code, most) => `Amount in ${code}, at most ${most}`,
     lessTimes: (most) => `How many times, at most ${most}`,
     endless: 'without end',
-    lessEnd: 'Last day, if it should end earlier',
+    lessEnd: 'Last day of all of it, if it should end',
     leaveOut: (what) => `Leave out: ${what}`,
     show: 'Show what that means',
     isLess: 'This is less than was asked for.',
+    isUnsure: 'No answer came to what you chose. So far it has not arrived: choose again.',
     undo: 'Back to what was asked for',
     problems: {
       amount: 'The amount must be above zero, and at most what was asked for.',
@@ -160,14 +171,25 @@ export const en: Messages = {
     },
     'sign-in-lost': {
       title: 'This sign-in does not belong here',
-      sentences: ['It began in another browser, or too long ago.', NOTHING]
+      sentences: [
+        'It began in another browser, too long ago, or has been used already.',
+        'What you decided by it counts if it arrived. Open the request again: it says so.'
+      ]
     },
     unavailable: {
       title: 'Please try again',
+      sentences: ['Your wallet cannot be reached right now.', 'Reload this page in a moment.']
+    },
+    unsure: {
+      title: 'Please try again',
       sentences: [
-        'Your wallet cannot be reached right now. Nothing was done.',
-        'Reload this page in a moment.'
+        'Your wallet did not answer. It is not known whether what you chose was done.',
+        'Look in a moment at how things are, before you choose again.'
       ]
+    },
+    interrupted: {
+      title: 'Please try again',
+      sentences: ['Something could not be reached right now. Nothing was agreed to.']
     },
     failed: {
       title: 'This did not work',

@@ -16,12 +16,17 @@ export interface Messages {
     readonly payAnything: (payee: string) => string
     readonly take: (client: string, amount: string) => string
     readonly takeAnything: (client: string) => string
+    /** Several items that let it pay, whose limits have a sum. */
+    readonly total: (client: string, amount: string, count: number) => string
+    readonly several: (client: string, count: number) => string
     readonly know: (client: string) => string
     readonly see: (client: string) => string
   }
   readonly allow: {
     readonly amount: (amount: string) => string
     readonly pay: (amount: string) => string
+    readonly total: (amount: string) => string
+    readonly several: (count: number) => string
     readonly other: string
   }
   readonly payeeAt: (domain: string) => string
@@ -33,7 +38,10 @@ export interface Messages {
     readonly purpose: string
     readonly amount: string
     readonly until: string
+    /** The last day of all that is allowed. */
+    readonly ends: string
     readonly asks: string
+    readonly may: string
     readonly also: string
     readonly decide: string
     readonly learns: string
@@ -45,8 +53,12 @@ export interface Messages {
   readonly between: (start: string, end: string) => string
   readonly onceUntil: (end: string) => string
   readonly withoutEnd: string
+  /** How long something holds that has a last day. */
+  readonly untilDay: (day: string) => string
   readonly times: (count: number, end: string) => string
-  readonly warnings: Readonly<Record<'anyone' | 'noLimit' | 'noEnd' | 'gone', string>>
+  readonly warnings: Readonly<
+    Record<'customer' | 'anyone' | 'noLimit' | 'noEnd' | 'gone' | 'several', string>
+  >
   /** By type and action of an access item. */
   readonly actions: Readonly<Record<string, string>>
   readonly unknownAction: (type: string, action: string) => string
@@ -64,6 +76,8 @@ export interface Messages {
     readonly leaveOut: (what: string) => string
     readonly show: string
     readonly isLess: string
+    /** That a decision was sent, and that it has not arrived so far. */
+    readonly isUnsure: string
     readonly undo: string
     readonly problems: Readonly<Record<'amount' | 'times' | 'end' | 'nothing', string>>
     readonly claims: (name: string) => string
@@ -105,4 +119,7 @@ export type Notice =
   | 'sign-in-cancelled'
   | 'sign-in-lost'
   | 'unavailable'
+  | 'interrupted'
+  /** Something was sent, and it is not known whether it had its effect. */
+  | 'unsure'
   | 'failed'

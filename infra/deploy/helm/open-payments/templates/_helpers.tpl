@@ -23,6 +23,23 @@ app.kubernetes.io/component: pages
 {{- end }}
 
 {{/*
+Whether the pages have a console: with its URL. Without any settings, as in the base of the overlays, these say what its URL is.
+*/}}
+{{- define "open-payments.hasConsole" -}}
+{{- with .Values.web }}{{ and .enabled (or (empty .settings) (hasKey (.settings | default dict) "CONSOLE_URL")) | ternary "true" "" }}{{ end }}
+{{- end }}
+
+{{/*
+Whether people operate a service, who sign in elsewhere. Then its machines only read, as the audit does: whoever can use the certificate must
+not act beside themselves. Takes the values of the service.
+*/}}
+{{- define "open-payments.hasOperators" -}}
+{{- $found := hasKey (.settings | default dict) "OPERATOR_ISSUERS" }}
+{{- range .extraEnv }}{{ if eq .name "OPERATOR_ISSUERS" }}{{ $found = true }}{{ end }}{{ end }}
+{{- $found | ternary "true" "" }}
+{{- end }}
+
+{{/*
 The metadata of every object. Takes a dict: `root`, the context of the chart; `name`, that of the object; and, where it has some
 of its own, `labels` and `annotations`, which go before the common ones.
 */}}
@@ -36,6 +53,13 @@ labels:
 annotations:
   {{- toYaml . | nindent 2 }}
 {{- end }}
+{{- end }}
+
+{{/* The metadata of the objects of the pages, which all have their name as a label. Takes the same, without `labels`; `component` is another one. */}}
+{{- define "open-payments.pagesMetadata" -}}
+{{- $labels := dict "app.kubernetes.io/name" "web" }}
+{{- with .component }}{{ $_ := set $labels "app.kubernetes.io/component" . }}{{ end }}
+{{- include "open-payments.metadata" (dict "root" .root "name" .name "labels" $labels "annotations" .annotations) }}
 {{- end }}
 
 {{/*

@@ -48,8 +48,8 @@ async function readEnd(booked: BookedPayment, packets: readonly SystemPackets[])
   const id = idOf(url)
   const [answer, [settled]] = await Promise.all([
     by.read('outgoing', url),
-    by.payer.system.resourceDatabase.query<{ value: string }>(
-      'select settled_receive_value as value from outgoing_payment where id = $1',
+    by.payer.system.resourceDatabase.query<{ value: string; fixedFee: string }>(
+      'select settled_receive_value as value, fixed_fee_value as "fixedFee" from outgoing_payment where id = $1',
       [id]
     )
   ])
@@ -76,7 +76,10 @@ async function readEnd(booked: BookedPayment, packets: readonly SystemPackets[])
       )
   const sentValue = valueAt(answer, 'sentAmount')
   const hasFailed = answer.at('failed') === true
-  const due = settlementOf(answer, knownValue)
+  const due = settlementOf(answer, knownValue, {
+    isLocal: isLocal(by),
+    fixedFee: BigInt(settled?.fixedFee ?? 0)
+  })
   return {
     ...booked,
     receiver: answer.textAt('receiver'),
@@ -92,16 +95,24 @@ async function readEnd(booked: BookedPayment, packets: readonly SystemPackets[])
   }
 }
 
-/** What a payment must come to if so much of it arrived: the sender pays its share, rounded up, but never all of it for a part. */
+/**
+ * What a payment must come to if so much of it arrived: the sender pays its share, rounded up, and to another provider the fixed part of the fee
+ * whole. Where that is all of it, a payment to another provider is completed; of one within a provider less is delivered instead.
+ */
 function settlementOf(
   answer: Answer,
-  arrivedValue: bigint
+  arrivedValue: bigint,
+  { isLocal, fixedFee }: { readonly isLocal: boolean; readonly fixedFee: bigint }
 ): { readonly hasFailed: boolean; readonly sentValue: bigint; readonly countedValue: bigint } {
   const [debit, receive] = [valueAt(answer, 'debitAmount'), valueAt(answer, 'receiveAmount')]
-  if (arrivedValue >= receive) return { hasFailed: false, sentValue: debit, countedValue: receive }
-  const most = ((debit - 1n) * receive) / debit
+  const shared = debit - fixedFee
+  const most = ((shared - 1n) * receive) / shared
+  if (arrivedValue >= receive || (!isLocal && arrivedValue > most)) {
+    return { hasFailed: false, sentValue: debit, countedValue: receive }
+  }
   const countedValue = arrivedValue < most ? arrivedValue : most
-  return { hasFailed: true, sentValue: (debit * countedValue + receive - 1n) / receive, countedValue }
+  const sharedSent = (shared * countedValue + receive - 1n) / receive
+  return { hasFailed: true, sentValue: countedValue === 0n ? 0n : fixedFee + sharedSent, countedValue }
 }
 
 async function readReceiverEnd(

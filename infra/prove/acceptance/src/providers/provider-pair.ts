@@ -39,11 +39,14 @@ export const PEERINGS: Readonly<Record<string, Asset>> = {
 /** A third asset, in which nobody is a peer: it is exchanged before it is sent, and after it came. */
 export const YEN: Asset = { code: 'JPY', scale: 0 }
 
+/** The fixed part of the fee of what is paid in dollars at the first of two providers. */
+export const FIXED_DOLLAR_FEE = 3n
+
 /** Rates and fees of two providers that are not of one mind about them. */
 export const UNEQUAL_TERMS: readonly [Settings, Settings] = [
   {
     EXCHANGE_RATES: 'USD/EUR=0.9,EUR/USD=1.1,USD/JPY=150,JPY/USD=0.0066,EUR/JPY=165,JPY/EUR=0.006',
-    FEES: 'USD=3+50,EUR=0+25'
+    FEES: `USD=${String(FIXED_DOLLAR_FEE)}+50,EUR=0+25`
   },
   {
     EXCHANGE_RATES: 'USD/EUR=0.91,EUR/USD=1.09,USD/JPY=151,JPY/USD=0.0065,EUR/JPY=163.7,JPY/EUR=0.006',

@@ -101,13 +101,13 @@ export function operatorCalls(places: CallPlaces): fc.Arbitrary<OperatorCall> {
       })
     }),
     freezeAccount: fc.record({ accountName: texts(accountName), reason }),
-    unfreezeAccount: fc.record({ accountName: texts(accountName), reason }),
+    unfreezeAccount: fc.record({ accountName: texts(accountName), reason, freezeTime: instant }),
     freezeWalletAddress: fc.record({ walletAddress: texts(walletAddress), reason }),
-    unfreezeWalletAddress: fc.record({ walletAddress: texts(walletAddress), reason })
+    unfreezeWalletAddress: fc.record({ walletAddress: texts(walletAddress), reason, freezeTime: instant })
   }
   const grants = {
     freezeClient: fc.record({ client: texts(walletAddress), reason }),
-    unfreezeClient: fc.record({ client: texts(walletAddress), reason }),
+    unfreezeClient: fc.record({ client: texts(walletAddress), reason, freezeTime: instant }),
     getConsentRecord: fc.record({ grantId: texts('0190a8b1-0000-7000-8000-000000000001') }),
     listFrozenClients: fc.record({ pageSize, pageToken: texts('', walletAddress) })
   }

@@ -81,14 +81,28 @@ const frames = target({
     }),
     seed: fc.nat()
   }),
-  attack({ plaintext, seed }) {
-    const packet = openStreamPacket(sealed(plaintext, destination, seed), encryption)
-    if (packet === undefined) return 'no packet'
-    const again = openStreamPacket(sealStreamPacket(packet, encryption, random), encryption)
-    mustHold({ 'what is read is written and read again': isSame(packet, again) })
-    return ACCEPTED
-  }
+  attack: openFrames
 })
+
+/**
+ * Opens a packet of STREAM.
+ *
+ * @param frames.plaintext what is encrypted in it, with a nonce that follows from `seed`
+ * @returns {@link ACCEPTED}, or that it is none
+ */
+export function openFrames({
+  plaintext,
+  seed
+}: {
+  readonly plaintext: Buffer
+  readonly seed: number
+}): string {
+  const packet = openStreamPacket(sealed(plaintext, destination, seed), encryption)
+  if (packet === undefined) return 'no packet'
+  const again = openStreamPacket(sealStreamPacket(packet, encryption, random), encryption)
+  mustHold({ 'what is read is written and read again': isSame(packet, again) })
+  return ACCEPTED
+}
 
 function isSame(one: unknown, other: unknown): boolean {
   const text = (value: unknown): string =>
@@ -221,6 +235,7 @@ const sent = target({
         path: { rate: undefined, packetLimitValue },
         progress: NO_PROGRESS,
         packetLifetimeMs: 20_000,
+        untilMs: Infinity,
         // At most a few packets, whatever is answered.
         signal: AbortSignal.any([])
       },

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { createDestination, createPeer, type System } from '@open-payments-server/acceptance'
+import { type ConnectedSystem, createDestination, createPeer } from '@open-payments-server/acceptance'
 import type { StreamCredentials } from '@open-payments-server/interledger'
 
 /** Another provider, and where its packets go. */
@@ -11,7 +11,7 @@ export interface FuzzedPeer {
 }
 
 /** Creates a peer that may owe any amount, and takes packets of up to a million. */
-export async function createFuzzedPeer(system: System): Promise<FuzzedPeer> {
+export async function createFuzzedPeer(system: ConnectedSystem): Promise<FuzzedPeer> {
   const token = randomBytes(24).toString('hex')
   const name = 'fuzzed'
   await createPeer(system, {

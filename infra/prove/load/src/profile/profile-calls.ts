@@ -1,8 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { ServiceName } from '@open-payments-server/acceptance'
+import { Inspector, type ServiceName } from '@open-payments-server/acceptance'
 import type { Stack, StatementTime } from '../stack.js'
-import { Inspector } from './inspector.js'
 
 const STATEMENTS_SHOWN = 12
 const STATEMENT_LENGTH = 110

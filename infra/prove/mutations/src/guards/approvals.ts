@@ -5,10 +5,19 @@ const RULES = `${MODULE}/rules.ts`
 const APPROVAL = `${MODULE}/approval.ts`
 const PAYMENTS = 'services/resource-server/src/modules/outgoing-payments'
 const DECIDE = 'services/resource-server/src/features/approve-payments/decide.ts'
+const TERMS = 'services/resource-server/src/features/create-outgoing-payment/terms.ts'
 const AUDIT = 'services/resource-server/src/features/audit-money/ledger-checks.ts'
 
+const sending = (title: string): TestReference => ({
+  file: 'services/resource-server/test/send-payments.test.ts',
+  title
+})
 const approving = (title: string): TestReference => ({
   file: 'services/resource-server/test/approval.test.ts',
+  title
+})
+const exchanging = (title: string): TestReference => ({
+  file: 'services/resource-server/test/payments-between-currencies.test.ts',
   title
 })
 
@@ -59,8 +68,8 @@ export const APPROVAL_GUARDS: readonly Mutation[] = [
   {
     guard: 'a payment that was decided about is not decided about again',
     file: APPROVAL,
-    text: "where payment_id = ${placeholder('id')}::uuid and decision is null",
-    broken: "where payment_id = ${placeholder('id')}::uuid",
+    text: "where a.payment_id = ${placeholder('id')}::uuid and a.decision is null and ",
+    broken: "where a.payment_id = ${placeholder('id')}::uuid and ",
     test: approving(
       'is decided once: the same answer again is the same, another one is refused and changes nothing'
     )
@@ -68,16 +77,46 @@ export const APPROVAL_GUARDS: readonly Mutation[] = [
   {
     guard: 'a payment whose time is over cannot be approved',
     file: APPROVAL,
-    text: "and (expires_at <= ${placeholder('now')}::timestamptz) = ${placeholder('isOver')}::boolean",
+    text: "(a.expires_at <= ${placeholder('now')}::timestamptz) = ${placeholder('isOver')}::boolean",
     broken:
-      "and (expires_at <= ${placeholder('now')}::timestamptz or true) = (${placeholder('isOver')}::boolean or true)",
+      "(a.expires_at <= ${placeholder('now')}::timestamptz or true) = (${placeholder('isOver')}::boolean or true)",
     test: approving('cannot be approved after its time, even if nothing has declined it yet')
+  },
+  {
+    guard: 'a payment to another provider awaits approval no longer than its quote stands',
+    file: APPROVAL,
+    text: "least(${placeholder('approvalExpiresAt')}::timestamptz, begin_until)",
+    broken: "${placeholder('approvalExpiresAt')}::timestamptz",
+    test: sending(
+      'is declined when its quote ends before anybody has approved it, and gives back its money and its room'
+    )
+  },
+  {
+    guard: 'a payment here to another currency awaits approval no longer than its rate stands',
+    file: TERMS,
+    text: 'return sending !== undefined || isExchanged(asset, receiveAsset)',
+    broken: 'return sending !== undefined || isExchanged(asset, asset)',
+    test: exchanging('fails if its rate ends between the approval and its settlement, as elsewhere')
+  },
+  {
+    guard: 'a payment that was approved is not settled at a rate that has ended',
+    file: `${PAYMENTS}/process.ts`,
+    text: "case when ${metAnyRule(Prisma.sql`p.id`)} then interval '0' else",
+    broken: "case when false then interval '0' else",
+    test: exchanging('fails if its rate ends between the approval and its settlement, as elsewhere')
+  },
+  {
+    guard: 'a payment whose rate ends while it is created is persisted all the same',
+    file: APPROVAL,
+    text: "greatest(least(${placeholder('approvalExpiresAt')}::timestamptz, begin_until), ${placeholder('now')}::timestamptz + ${INSTANT})",
+    broken: "least(${placeholder('approvalExpiresAt')}::timestamptz, begin_until)",
+    test: exchanging('is declined, too, if its rate ended while it was created')
   },
   {
     guard: 'a payment is not declined before its time is over',
     file: APPROVAL,
-    text: "where decision is null and expires_at <= ${placeholder('now')}::timestamptz",
-    broken: "where decision is null and expires_at > ${placeholder('now')}::timestamptz",
+    text: "where a.decision is null and a.expires_at <= ${placeholder('now')}::timestamptz",
+    broken: "where a.decision is null and a.expires_at > ${placeholder('now')}::timestamptz",
     test: approving('is declined when nobody decides in time')
   },
   {

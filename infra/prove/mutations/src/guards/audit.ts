@@ -14,6 +14,10 @@ const auditing = (title: string): TestReference => ({
   file: 'services/resource-server/test/audit.test.ts',
   title
 })
+const auditingTerms = (title: string): TestReference => ({
+  file: 'services/resource-server/test/audit-of-terms.test.ts',
+  title
+})
 const auditingBoth = (title: string): TestReference => ({
   file: 'infra/prove/acceptance/test/corrupted-databases.test.ts',
   title: `an audit names both databases changed by hand to tell of ${title}`
@@ -91,6 +95,24 @@ export const AUDIT_GUARDS: readonly Mutation[] = [
     test: auditingBoth('half of a delivered payment given back')
   },
   {
+    guard: 'the audit finds a conversion at an exchange rate that had ended',
+    file: LEDGER,
+    text: 'and t.ended_at >= p.begin_until + ',
+    broken: 'and t.ended_at < p.begin_until - ',
+    test: auditingTerms(
+      'finds a payment between currencies that was approved, and paid after its terms had ended'
+    )
+  },
+  {
+    guard: 'the audit finds a payment that says its exchange rate ended, and had none or did not wait',
+    file: LEDGER,
+    text: "when 'rate_changed' then coalesce(terms.begin_until > terms.updated_at, true)",
+    broken: "when 'rate_changed' then false",
+    test: auditing(
+      'finds a delivered payment that failed with rate_changed, though its receiver could take it'
+    )
+  },
+  {
     guard: 'the audit finds payments from a wallet whose account holder did not agree',
     file: LIMITS,
     text: 'and i.wallet_address <> r.wallet_address',
@@ -142,5 +164,15 @@ export const AUDIT_GUARDS: readonly Mutation[] = [
     test: losing(
       'are left to an operator where their request is repeated while the auth server is away: settled'
     )
+  },
+  {
+    guard: 'the audit finds a payment beyond what a lowering left, though more had been spent before it',
+    file: LIMITS,
+    text: 'and (r.spent_debit_value > l.limit_debit_value or r.spent_receive_value > l.limit_receive_value)',
+    broken: 'and (r.spent_debit_value < 0 or r.spent_receive_value < 0)',
+    test: {
+      file: 'services/auth-server/src/features/audit-limits/audit-consents.test.ts',
+      title: 'finds a payment beyond what a lowering left, though more had been spent before it'
+    }
   }
 ]

@@ -28,6 +28,16 @@ export const EVENT_GUARDS: readonly Mutation[] = [
     }
   },
   {
+    guard: 'a restored dump gives no number that its original gave',
+    file: 'packages/events/src/epoch.ts',
+    text: '(e.system_identifier, e.database_oid, e.table_oid, e.timeline_id)',
+    broken: '(e.system_identifier, e.database_oid, c.table_oid, e.timeline_id)',
+    test: {
+      file: 'services/resource-server/test/events.test.ts',
+      title: 'of lost events is told to read everything anew where the database has another table_oid'
+    }
+  },
+  {
     guard: 'an event is kept until every endpoint has got it',
     file: 'packages/events/src/purge.ts',
     text: ' and e.number <= coalesce((${keptAfter}), e.number) as is_over',

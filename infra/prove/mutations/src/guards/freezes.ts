@@ -28,6 +28,11 @@ const freezingClients = (title: string): TestReference => ({
   title
 })
 
+const exchanging = (title: string): TestReference => ({
+  file: 'services/resource-server/test/payments-between-currencies.test.ts',
+  title
+})
+
 /** Nothing new happens to what is frozen, and nobody is told more about it than they need. */
 export const FREEZE_GUARDS: readonly Mutation[] = [
   {
@@ -85,6 +90,13 @@ export const FREEZE_GUARDS: readonly Mutation[] = [
     text: 'throw accountFrozen(authorized.consentedWalletAddress === walletAddress.url)',
     broken: 'throw accountFrozen(true)',
     test: freezing('gets no quote and no incoming payment, and strangers are not told why')
+  },
+  {
+    guard: 'a freeze holds no payment here beyond the end of its exchange rate',
+    file: PROCESS,
+    text: ' and coalesce(p.begin_until > ${NOW}, true)',
+    broken: '',
+    test: exchanging('is held by a freeze until its rate ends, and no longer')
   },
   {
     guard: 'a pending payment that a freeze holds is not processed',

@@ -4,6 +4,7 @@ const SOURCE = 'packages/interledger/src'
 const RECEIVER = `${SOURCE}/receiver.ts`
 const PLAN = `${SOURCE}/pay-plan.ts`
 const PAY = `${SOURCE}/pay.ts`
+const PACE = `${SOURCE}/pace.ts`
 const EXCHANGE = `${SOURCE}/exchange.ts`
 
 const receiving = (title: string): TestReference => ({
@@ -89,9 +90,69 @@ export const INTERLEDGER_GUARDS: readonly Mutation[] = [
   {
     guard: 'a packet asks for its share of what is to be delivered',
     file: PLAN,
-    text: 'const share = greatest(1n, timesRoundedDown(sendValue, needed))',
-    broken: 'const share = greatest(1n, timesRoundedDown(0n, needed))',
+    text: '(sendValue * deliverValue - this.#spare()',
+    broken: '(0n * deliverValue - this.#spare()',
     test: paying('stops at a rate that is worse than the terms allow, and tells what was delivered')
+  },
+  {
+    guard: 'no packet asks for less than the terms want, not by a unit',
+    file: PLAN,
+    text: 'return -this.#short(sentValue, deliveredValue)',
+    broken:
+      'return least(this.#terms.sendMaxValue, this.#terms.deliverValue) - 1n - this.#short(sentValue, deliveredValue)',
+    test: {
+      file: 'packages/interledger/test/lying-receiver.test.ts',
+      title: 'gets no first packet that asks for less than the terms want, however small it makes it'
+    }
+  },
+  {
+    guard: 'what unknown packets would bring beyond the terms makes up for nothing',
+    file: PLAN,
+    text: 'unknownShortValue: unknownShortValue + this.#shortOf(packet)',
+    broken: 'unknownShortValue: unknownShortValue + this.#short(packet.sendValue, packet.deliverMinValue)',
+    test: {
+      file: 'packages/interledger/test/pay-plan.test.ts',
+      title:
+        'lets no packet bring less by what one of which nothing is known may, whatever others of these bring'
+    }
+  },
+  {
+    guard: 'a path that tells of one packet limit after the other is not followed for long',
+    file: PLAN,
+    text: 'const isFollowed = this.#limitsInRow <= LIMITS_FOLLOWED_MAX',
+    broken: 'const isFollowed = this.#limitsInRow >= 0',
+    test: {
+      file: 'packages/interledger/test/pay-plan.test.ts',
+      title: 'follows five limits in a row, and halves its packets after that, until one is fulfilled'
+    }
+  },
+  {
+    guard: 'a path to which each packet is too large gets few in one attempt',
+    file: PACE,
+    text: 'return this.#tooLargeInRow >= TOO_LARGE_MAX',
+    broken: 'return this.#tooLargeInRow < 0',
+    test: paying(
+      'that takes a unit less than each packet has, of an amount that is halved for long, gets few, and the attempt ends'
+    )
+  },
+  {
+    guard: 'no more packets are under way than are answered in time',
+    file: PACE,
+    text: 'else if (share > SLOW_SHARE) this.#window = Math.max(1, this.#window / 2)',
+    broken: 'else this.#window = Math.min(WINDOW_MAX, this.#window + 1)',
+    test: paying(
+      'that takes one packet after the other, each for long, gets no more at once than it answers in time'
+    )
+  },
+  {
+    guard: 'packets bring a whole unit of the receiver where units of ours are much finer',
+    file: PLAN,
+    text: 'if (low.numerator === 0n || isEnough(value, low)) return value',
+    broken: 'if (low.numerator >= 0n || isEnough(value, low)) return value',
+    test: {
+      file: 'packages/interledger/test/pay-plan.test.ts',
+      title: 'delivers all from scale 9 to scale 2, though a probe tells little of the rate'
+    }
   },
   {
     guard: 'a packet is written down before it is sent',
@@ -101,26 +162,36 @@ export const INTERLEDGER_GUARDS: readonly Mutation[] = [
     test: paying('has every packet before it is sent; when it fails, nothing is sent')
   },
   {
+    guard: 'a packet that was written down too late is not sent',
+    file: PAY,
+    text: 'const answer = this.#isInTime(sent)',
+    broken: 'const answer = this.#isInTime(sent) || sent.packet.sequence >= 0',
+    test: paying(
+      'may write for longer than half of the time of its packets: answers are kept, and what it wrote is not sent'
+    )
+  },
+  {
     guard: 'only the right fulfillment is a proof',
     file: EXCHANGE,
-    text: 'if (!conditionOf(reply.fulfillment).equals(packet.condition))',
-    broken: 'if (conditionOf(reply.fulfillment).length !== packet.condition.length)',
+    text: 'return conditionOf(reply.fulfillment).equals(packet.condition)',
+    broken: 'return conditionOf(reply.fulfillment).length === packet.condition.length',
     test: paying('that answers with a wrong fulfillment ends the payment, and the packet is unknown')
   },
   {
-    guard: 'a rejected packet that the receiver fulfilled is not sent again',
+    guard: 'a Reject is one, whatever the receiver says in it',
     file: EXCHANGE,
-    text: "if (isWord && said.type === 'fulfill') return",
-    broken: "if (isWord && said.type === 'prepare') return",
+    text: "if (reply.type === 'reject') return",
+    broken:
+      "if (reply.type === 'reject' && word === undefined && reply.data.length > 0) return { type: 'unknown', because: 'unreadable-answer' }\n  if (reply.type === 'reject') return",
     test: paying(
-      'that answers with a Reject after the receiver fulfilled ends the payment, and the packet is unknown'
+      'that rejects a packet owes nothing, though the receiver says that it fulfilled in it: other packets go on'
     )
   },
   {
     guard: 'the receiver’s words about one packet are not taken for those about another',
     file: EXCHANGE,
-    text: 'const isWord = said?.sequence === BigInt(packet.sequence)',
-    broken: 'const isWord = said !== undefined',
+    text: 'return said?.type === reply.type && said.sequence === BigInt(sequence)',
+    broken: 'return said?.type === reply.type',
     test: probing('believes nobody but the receiver')
   },
   {

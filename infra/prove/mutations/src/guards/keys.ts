@@ -15,8 +15,8 @@ export const KEY_GUARDS: readonly Mutation[] = [
   {
     guard: 'a key that its client removed is not accepted',
     file: 'services/auth-server/src/domain/clients.ts',
-    text: 'if (walletAddress !== undefined) return',
-    broken: 'if (walletAddress !== undefined && keyId !== boundKeyId) return',
+    text: 'if (walletAddress !== undefined) {',
+    broken: 'if (walletAddress !== undefined && keyId !== boundKeyId) {',
     test: {
       file: 'services/auth-server/src/features/authorize-holder/changed-keys.test.ts',
       title:
@@ -77,8 +77,8 @@ export const KEY_GUARDS: readonly Mutation[] = [
   {
     guard: 'a nonce whose mark may have been lost is refused',
     file: 'packages/shared-store/src/redis-marks.ts',
-    text: 'return marked === 1 && isRemembered(createdSeconds, epochMs)',
-    broken: 'return marked === 1 && (isRemembered(createdSeconds, epochMs) || true)',
+    text: 'if (createdSeconds === undefined || isRemembered(createdSeconds, epochMs)) return true',
+    broken: 'if (createdSeconds === undefined || isRemembered(createdSeconds, epochMs) || true) return true',
     test: {
       file: 'packages/shared-store/src/shared-store.test.ts',
       title: 'refuses nonces that may predate the data loss, whichever replica detects it'
@@ -132,6 +132,46 @@ export const KEY_GUARDS: readonly Mutation[] = [
     test: {
       file: 'services/resource-server/test/quotes.test.ts',
       title: 'is hidden from other clients, unless its account holder agreed that they may read all'
+    }
+  },
+  {
+    guard: 'a client asks account holders under the URL that its wallet address says, and under no other',
+    file: 'services/auth-server/src/features/request-grant/request-grant.ts',
+    text: 'id !== undefined && normalizeWalletAddress(id) !== walletAddress',
+    broken: 'id === undefined && walletAddress === undefined',
+    test: {
+      file: 'services/auth-server/test/decisions-table.test.ts',
+      title: 'when it signs as another URL of its wallet address: the answer says how that is spelled'
+    }
+  },
+  {
+    guard: 'keys that say that they are those of another wallet address are used by nobody else',
+    file: 'services/auth-server/src/modules/clients/client-directory.ts',
+    text: 'owner !== undefined && owner !== ownerOfKeys(url)',
+    broken: 'owner !== undefined && ownerOfKeys(url) === undefined',
+    test: {
+      file: 'services/auth-server/test/decisions-table.test.ts',
+      title: 'when its keys say that they are those of another URL, also where nobody is asked'
+    }
+  },
+  {
+    guard: 'a host with a dot at its end names no wallet address',
+    file: 'packages/value-types/src/identifiers/http-url.ts',
+    text: " || url.hostname.endsWith('.')",
+    broken: '',
+    test: {
+      file: 'services/auth-server/src/domain/urls.test.ts',
+      title: 'https://wallet.test./shop is known as undefined'
+    }
+  },
+  {
+    guard: 'the keys of a wallet address say whose they are',
+    file: 'services/resource-server/src/features/serve-wallet-address-keys/routes.ts',
+    text: 'keys !== dependencies.providerKeys',
+    broken: 'keys === dependencies.providerKeys',
+    test: {
+      file: 'services/resource-server/test/wallet-addresses.test.ts',
+      title: 'say whose they are, under whatever host they are asked for: /alice/jwks.json'
     }
   }
 ]

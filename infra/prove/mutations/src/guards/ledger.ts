@@ -35,8 +35,27 @@ const converting = (title: string): TestReference => ({
   title
 })
 
+const exchanging = (title: string): TestReference => ({
+  file: 'services/resource-server/test/payments-between-currencies.test.ts',
+  title
+})
+
 /** Money never appears, disappears or goes to the wrong account. */
 export const LEDGER_GUARDS: readonly Mutation[] = [
+  {
+    guard: 'nothing is settled at an exchange rate that ended long ago',
+    file: BATCH,
+    text: 'settleUntilMs !== undefined && settleUntilMs <= nowMs',
+    broken: 'settleUntilMs !== undefined && settleUntilMs <= 0',
+    test: exchanging('is not paid at a rate that ended long ago')
+  },
+  {
+    guard: 'a payment that waits for nobody is paid although this provider delayed it for minutes',
+    file: ENDED,
+    text: "${PAID_AFTER_TERMS_MAX_MS} * interval '1 millisecond'",
+    broken: "0 * interval '1 millisecond'",
+    test: exchanging('is paid although this provider delayed it for minutes')
+  },
   {
     guard: 'a completed receiver gets nothing',
     file: SETTLEMENT,
@@ -68,6 +87,24 @@ export const LEDGER_GUARDS: readonly Mutation[] = [
     text: '((debitValue - 1n) * receiveValue) / debitValue',
     broken: 'receiveValue',
     test: settling('sends nothing rather than the whole debit for a part: a debit of one unit has no part')
+  },
+  {
+    guard: 'what a receiver elsewhere has is charged for, also if that is the whole debit',
+    file: SETTLEMENT,
+    text: 'deliveredValue > largestPart(shared) ? receiveValue : deliveredValue',
+    broken: 'deliveredValue',
+    test: settling(
+      'costs the whole debit, and completes it, where the share of what the receiver has is that, rounded up'
+    )
+  },
+  {
+    guard: 'the fixed part of the fee is paid whole where anything was delivered elsewhere',
+    file: SETTLEMENT,
+    text: 'settledDebitValue: settled.settledDebitValue + fixedFeeValue',
+    broken: 'settledDebitValue: settled.settledDebitValue',
+    test: settling(
+      'costs the fixed part of the fee whole, however little was delivered, and its share of the rest'
+    )
   },
   {
     guard: 'a payment without sufficient funds sends nothing',

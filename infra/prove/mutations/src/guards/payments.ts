@@ -10,7 +10,7 @@ const CREATE = 'services/resource-server/src/features/create-outgoing-payment/cr
 const REMEMBERED = 'services/resource-server/src/modules/quotes/read.ts'
 const IDEMPOTENCY = 'services/resource-server/src/domain/idempotency.ts'
 const SWEEP = 'services/resource-server/src/modules/grant-outcomes/sweep.ts'
-const TIMELINE = 'services/resource-server/src/modules/grant-outcomes/timeline.ts'
+const TIMELINE = 'services/resource-server/src/modules/timeline/timeline.ts'
 const DELIVER = 'services/resource-server/src/modules/grant-outcomes/deliver.ts'
 
 const LISTED_TOGETHER: TestReference = {
@@ -231,6 +231,16 @@ export const PAYMENT_GUARDS: readonly Mutation[] = [
     test: {
       file: 'services/resource-server/test/sweep-orphans.test.ts',
       title: 'nothing is given up by whoever did not meet the new one yet'
+    }
+  },
+  {
+    guard: 'a restored dump is not taken for the database that was dumped',
+    file: 'packages/database/src/timeline.ts',
+    text: "${rawSql(`'${table}'::regclass::oid::bigint`)} as table_oid",
+    broken: '0::bigint as table_oid',
+    test: {
+      file: 'services/resource-server/test/lost-sendings.test.ts',
+      title: 'waits in a dump that is restored to the same cluster, whose timeline is the same'
     }
   },
   {

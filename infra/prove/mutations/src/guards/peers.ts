@@ -69,9 +69,9 @@ export const PEER_GUARDS: readonly Mutation[] = [
     test: crediting('that brings more than there is room for is refused with what there is room for')
   },
   {
-    guard: 'a packet that expires while it waits is not credited',
+    guard: 'a packet that expires while it waits, or so soon that its answer would be late, is not credited',
     file: BATCH,
-    text: "if (packet.expiresAtMs <= this.#state.nowMs) return { outcome: 'expired' }",
+    text: "if (packet.expiresAtMs - ANSWER_MS < this.#state.nowMs) return { outcome: 'expired' }",
     broken: '',
     test: crediting('that expires while it waits for others is refused')
   },
@@ -106,7 +106,7 @@ export const PEER_GUARDS: readonly Mutation[] = [
   {
     guard: 'whoever presents the token of no peer sends nothing',
     file: `${SOURCE}/features/receive-packets/routes.ts`,
-    text: "if (peer === undefined) throw refused(401, 'the token is that of no peer')",
+    text: 'if (peer === undefined) throw unknownToken()',
     broken: '',
     test: receiving('is refused with a token of nobody')
   },
@@ -118,11 +118,89 @@ export const PEER_GUARDS: readonly Mutation[] = [
     test: receiving('is refused once its token was replaced')
   },
   {
+    guard: 'nothing is credited with a token of a peer that ended while it was remembered',
+    file: BATCH,
+    text: "if (!this.#state.tokens.has(packet.from.peer.tokenHash)) return { outcome: 'token-ended' }",
+    broken: '',
+    test: receiving(
+      'is refused at once with a token that ended while it was remembered, and with all that it sends then'
+    )
+  },
+  {
+    guard: 'what was found for a token that ended is forgotten',
+    file: `${SOURCE}/features/receive-packets/routes.ts`,
+    text: 'peers.forget(tokenHash)',
+    broken: '',
+    test: receiving(
+      'is refused at once with a token that ended while it was remembered, and with all that it sends then'
+    )
+  },
+  {
+    guard: 'a token of a peer that overlaps ends while it is remembered',
+    file: `${SOURCE}/modules/peers/directory.ts`,
+    text: "t.expires_at > ${placeholder('now')}::timestamptz",
+    broken: "${placeholder('now')}::timestamptz is not null",
+    test: receiving(
+      'is taken with both tokens while they overlap, and refused with the first from its end on'
+    )
+  },
+  {
+    guard: 'a token of a peer ends at all replicas at once, whatever their clocks say',
+    file: `${SOURCE}/features/operate-peers/peers.ts`,
+    text: 'overlapSeconds === 0 ? 0 : ',
+    broken: '',
+    test: crediting('a token that ended at one is refused at once by the other, whose clock is behind')
+  },
+  {
+    guard: 'nothing is credited with a token of a peer after the answer that it ended',
+    file: `${SOURCE}/modules/peers/change.ts`,
+    text: ' where (select count(*) from locked_account) > 0',
+    broken: '',
+    test: crediting('a token ends only when all packets are credited that it was found valid for')
+  },
+  {
+    guard: 'a token that a peer presents in production is not short',
+    file: `${SOURCE}/features/operate-peers/fields.ts`,
+    text: 'token.length < lengthMin || ',
+    broken: '',
+    test: operating('has a token of 16 characters at least in production, and is presented any that it chose')
+  },
+  {
+    guard: 'a day of a peer ends with what was booked on it',
+    file: `${SOURCE}/modules/peers/close-days.ts`,
+    text: 'due.payable_value + owing.value',
+    broken: 'due.payable_value - owing.value',
+    test: operating(
+      'is read from the days that were closed, and the audit compares them with what was booked'
+    )
+  },
+  {
+    guard: 'the audit finds what was booked on a day after it was closed',
+    file: `${SOURCE}/features/audit-money/peer-checks.ts`,
+    text: 'is distinct from (coalesce(b.receivable_value, 0), coalesce(b.payable_value, 0))',
+    broken: 'is distinct from (c.receivable_value, c.payable_value)',
+    test: operating('of a day that something was booked on later is told by the audit')
+  },
+  {
     guard: 'a settlement with the key of another one is refused',
     file: `${SOURCE}/features/operate-peers/settle.ts`,
-    text: 'if (before?.equals(requestHash) !== true)',
-    broken: 'if (before === undefined)',
+    text: 'if (!before.equals(requestHash))',
+    broken: 'if (before.length === 0)',
     test: operating('lowers what is owed, once for each key')
+  },
+  {
+    guard: 'a bank transfer is not recorded twice, unless it is said to be another one',
+    file: `${SOURCE}/modules/peers/settle.ts`,
+    text: "where ${placeholder('isAnother')}::boolean",
+    broken: "where ${placeholder('isAnother')}::boolean is not null",
+    test: operating('is recorded once with a reference, however many record it at the same time')
+  },
+  {
+    guard: 'a settlement that we paid is told where it leaves little of what its peer may owe',
+    file: `${SOURCE}/modules/peers/events.ts`,
+    text: 'room.value - settled.value < settled.low_alert_value',
+    broken: 'room.value - settled.value < 0',
+    test: operating('that we paid is told where it leaves little of what the peer may owe, or nothing')
   },
   {
     guard: 'the token that a peer expects is encrypted in the database',

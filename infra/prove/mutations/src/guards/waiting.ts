@@ -32,15 +32,15 @@ export const WAITING_GUARDS: readonly Mutation[] = [
   {
     guard: 'a waiting request is told nothing once its token has expired',
     file: REQUEST,
-    text: 'this.#isTokenExpired || !(await token.isActive())',
-    broken: '!(await token.isActive())',
+    text: 'if (this.#isTokenExpired) return payment',
+    broken: '',
     test: requesting('ends it when it expires')
   },
   {
     guard: 'a waiting request is told nothing with a token that may have been revoked',
     file: REQUEST,
-    text: 'this.#isTokenExpired || !(await token.isActive())',
-    broken: 'this.#isTokenExpired',
+    text: 'if (!(await token.isActive())) throw inactiveToken()',
+    broken: '',
     test: requesting('is asked about before it is told what changed while revocations may have been missed')
   },
   {

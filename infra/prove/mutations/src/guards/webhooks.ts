@@ -6,6 +6,16 @@ const POSTING = 'packages/http-client/test/post.test.ts'
 /** What is posted to webhook endpoints, and to whom. */
 export const WEBHOOK_GUARDS: readonly Mutation[] = [
   {
+    guard: 'the attempts of an endpoint are listed in the order in which they were made',
+    file: 'packages/webhooks/src/store.ts',
+    text: 'order by a.place desc limit',
+    broken: 'order by place desc limit',
+    test: {
+      file: 'services/resource-server/test/webhooks.test.ts',
+      title: 'lists all attempts, the newest first, page by page'
+    }
+  },
+  {
     guard: 'a message goes without TLS to allowed private networks only',
     file: POST_CLIENT,
     text: 'const plain = connect(isPrivate)',

@@ -1,35 +1,43 @@
 import { once } from 'node:events'
-import { createServer, type IncomingMessage } from 'node:http'
+import { createServer, type IncomingMessage, request as ask, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+
+/**
+ * What happens to a request: a status with an empty object, an end of the connection without an answer, nothing at all, a redirect to a URL,
+ * or only after some milliseconds what happens to the others.
+ */
+export type Fault = number | 'cut' | 'silent' | { readonly location: string } | { readonly afterMs: number }
 
 /** A server in front of another one, which a test can make fail. */
 export interface Breakable {
   readonly url: string
-  /** Given a path, the status that is answered with an empty object; undefined to pass the request on. */
-  breaks: (path: string) => number | undefined
+  /** What happens to a request, by its path and query; undefined to pass it on. */
+  breaks: (path: string) => Fault | undefined
   stop(): Promise<void>
 }
 
 /**
- * Passes requests on, with their bodies and the headers that the API behind reads.
+ * Passes requests and answers on as they are.
  *
  * @param behind origin of the server behind
+ * @param host name by which it is reached
  */
-export async function startBreakable(behind: string): Promise<Breakable> {
+export async function startBreakable(behind: string, host = '127.0.0.1'): Promise<Breakable> {
   const server = createServer((request, response) => {
-    void (async () => {
-      const path = request.url ?? '/'
-      const body = await readBody(request)
-      const status = breakable.breaks(path)
-      const answer =
-        status === undefined ? await passOn(`${behind}${path}`, request, body) : { status, text: '{}' }
-      response.writeHead(answer.status, { 'content-type': 'application/json' }).end(answer.text)
-    })()
+    const fault = breakable.breaks(request.url ?? '/')
+    if (typeof fault === 'number') {
+      request.resume()
+      response.writeHead(fault, { 'content-type': 'application/json' }).end('{}')
+    } else if (fault === 'cut') response.destroy()
+    else if (fault === 'silent') request.resume()
+    else if (fault !== undefined && 'location' in fault) response.writeHead(303, fault).end()
+    else if (fault === undefined) passOn(behind, request, response)
+    else setTimeout(passOn, fault.afterMs, behind, request, response)
   })
-  server.listen(0, '127.0.0.1')
+  server.listen(0, host)
   await once(server, 'listening')
   const breakable: Breakable = {
-    url: `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`,
+    url: `http://${host}:${String((server.address() as AddressInfo).port)}`,
     breaks: () => undefined,
     async stop() {
       server.close()
@@ -40,27 +48,12 @@ export async function startBreakable(behind: string): Promise<Breakable> {
   return breakable
 }
 
-async function readBody(request: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = []
-  for await (const chunk of request) chunks.push(chunk as Buffer)
-  return Buffer.concat(chunks)
-}
-
-async function passOn(
-  url: string,
-  { method = 'GET', headers }: IncomingMessage,
-  body: Buffer
-): Promise<{ status: number; text: string }> {
-  const sent = Object.fromEntries(
-    ['x-idp-secret', 'content-type'].flatMap((name) => {
-      const value = headers[name]
-      return typeof value === 'string' ? [[name, value]] : []
-    })
-  )
-  const answer = await fetch(url, {
-    method,
-    headers: sent,
-    ...(method === 'POST' ? { body: new Uint8Array(body) } : {})
+function passOn(behind: string, request: IncomingMessage, response: ServerResponse): void {
+  const { method, headers } = request
+  const onward = ask(`${behind}${request.url ?? '/'}`, { method, headers, agent: false }, (answer) => {
+    response.writeHead(answer.statusCode ?? 502, answer.headers)
+    answer.pipe(response)
   })
-  return { status: answer.status, text: await answer.text() }
+  onward.on('error', () => response.destroy())
+  request.pipe(onward)
 }

@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto'
-import { startSystem, type System } from '@open-payments-server/acceptance'
+import { type Settings, startSystem, type System } from '@open-payments-server/acceptance'
 import { startDevelopmentIssuer } from '@open-payments-server/development-issuer'
 import { findFreePorts } from '@open-payments-server/local-services'
 import { createLogger } from '@open-payments-server/runtime'
 import { RunningTestClock } from '@open-payments-server/testing'
 import { composeWeb, loadConfig } from '@open-payments-server/web'
 import type { Page } from 'playwright-core'
+import { leave } from './people.js'
 
 export { startBrowser, type TestBrowser, withBrowser } from '@open-payments-server/testing/browser'
 
@@ -14,10 +15,13 @@ const OPERATORS = {
   victor: ['viewer'],
   olivia: ['operator'],
   anna: ['approver'],
+  arno: ['approver'],
   nobody: []
 } as const
 
 const PASSWORD = 'any'
+/** Client id of the command line. */
+const COMMAND_LINE_CLIENT = 'operator-cli'
 
 /** Both services, and their console, where operators sign in at a development issuer. */
 export interface ConsoleSetting {
@@ -28,16 +32,27 @@ export interface ConsoleSetting {
   readonly pages: string
   /** By which the pages tell whether a sign-in is over. The services have another one. */
   readonly clock: RunningTestClock
+  /** Lines of the log of the pages. */
+  readonly log: readonly string[]
+  /** Where operators sign in, as the command line takes it. */
+  readonly commandLine: { readonly issuer: string; readonly clientId: string }
+  /**
+   * Starts another replica of the pages, which knows who signs in at the others from now on.
+   *
+   * @param settings of it, added or changed
+   * @returns the origin of its console
+   */
+  startReplica(settings: Settings): Promise<string>
   stop(): Promise<void>
 }
 
-/** Starts everything. */
-export async function startConsole(): Promise<ConsoleSetting> {
-  const [pagesPort = 0, consolePort = 0] = await findFreePorts(2)
-  const [pages, console] = [pagesPort, consolePort].map((port) => `http://localhost:${String(port)}`) as [
-    string,
-    string
-  ]
+/**
+ * Starts everything.
+ *
+ * @param resource further settings of the resource server
+ */
+export async function startConsole(resource: Settings = {}): Promise<ConsoleSetting> {
+  const [placement, { pages, console }] = await placePages()
   const secret = randomBytes(24).toString('hex')
   const issuer = await startDevelopmentIssuer({
     people: Object.entries(OPERATORS).map(([username, roles]) => ({
@@ -50,13 +65,14 @@ export async function startConsole(): Promise<ConsoleSetting> {
         clientSecret: secret,
         redirectUris: [`${console}/signed-in`],
         postLogoutRedirectUris: [`${console}/signed-out`]
-      }
+      },
+      { clientId: COMMAND_LINE_CLIENT, redirectUris: ['http://127.0.0.1/signed-in'] }
     ]
   })
   const operators = JSON.stringify([
     {
       issuer: issuer.url,
-      clientIds: ['console'],
+      clientIds: ['console', COMMAND_LINE_CLIENT],
       rolesClaim: 'roles',
       roles: { viewer: ['viewer'], operator: ['operator'], approver: ['approver'] }
     }
@@ -64,18 +80,12 @@ export async function startConsole(): Promise<ConsoleSetting> {
   const system = await startSystem({
     clock: new RunningTestClock(),
     auth: { OPERATOR_ISSUERS: operators },
-    resource: { OPERATOR_ISSUERS: operators }
+    resource: { OPERATOR_ISSUERS: operators, ...resource }
   })
   const clock = new RunningTestClock()
   clock.set(system.clock.now())
-  const config = loadConfig({
-    ...{
-      ENVIRONMENT: 'development',
-      HTTP_HOST: 'localhost',
-      HTTP_PORT: String(pagesPort),
-      PUBLIC_URL: pages
-    },
-    ...{ CONSOLE_HOST: 'localhost', CONSOLE_PORT: String(consolePort), CONSOLE_URL: console },
+  const settings: Settings = {
+    ENVIRONMENT: 'development',
     ...{ ISSUER: issuer.url, CLIENT_ID: 'console', CLIENT_SECRET: secret },
     ...{ CONSOLE_CLIENT_ID: 'console', CONSOLE_CLIENT_SECRET: secret },
     SESSION_KEY: randomBytes(24).toString('hex'),
@@ -87,16 +97,43 @@ export async function startConsole(): Promise<ConsoleSetting> {
     AUTH_GRPC_DEADLINE_MS: '20000',
     RESOURCE_GRPC_DEADLINE_MS: '20000',
     PROVIDER_NAME: 'Example Wallet'
-  })
-  const web = await composeWeb(config, { clock, logger: createLogger({ service: 'web', level: 'silent' }) })
+  }
+  const log: string[] = []
+  const destination = { write: (line: string) => void log.push(line) }
+  const logger = createLogger({ service: 'web', level: 'warn', destination })
+  const replicas = [await composeWeb(loadConfig({ ...settings, ...placement }), { clock, logger })]
   return {
-    ...{ system, console, pages, clock },
+    ...{ system, console, pages, clock, log },
+    commandLine: { issuer: issuer.url, clientId: COMMAND_LINE_CLIENT },
+    async startReplica(changed) {
+      const [place, origins] = await placePages()
+      const config = loadConfig({ ...settings, ...place, ...changed })
+      replicas.push(await composeWeb(config, { clock, logger }))
+      return origins.console
+    },
     async stop() {
-      await web.stop()
+      await Promise.all(replicas.map((replica) => replica.stop()))
       await system.stop()
       await issuer.close()
     }
   }
+}
+
+/** Where pages listen, as settings and as origins. */
+async function placePages(): Promise<[Settings, { readonly pages: string; readonly console: string }]> {
+  const [pagesPort = 0, consolePort = 0] = await findFreePorts(2)
+  const originOf = (port: number): string => `http://localhost:${String(port)}`
+  const [pages, console] = [originOf(pagesPort), originOf(consolePort)]
+  const place = {
+    ...{ HTTP_HOST: 'localhost', HTTP_PORT: String(pagesPort), PUBLIC_URL: pages },
+    ...{ CONSOLE_HOST: 'localhost', CONSOLE_PORT: String(consolePort), CONSOLE_URL: console }
+  }
+  return [place, { pages, console }]
+}
+
+/** What somebody writes into the form of the issuer. */
+export function credentialsOf(name: keyof typeof OPERATORS): { username: string; password: string } {
+  return { username: name, password: PASSWORD }
 }
 
 /** Signs in at the issuer, on whose page a browser is. */
@@ -104,6 +141,5 @@ export async function signInAs(page: Page, name: keyof typeof OPERATORS): Promis
   await page.fill('input[name=username]', name)
   await page.fill('input[name=password]', PASSWORD)
   // Beside the field: other buttons sign in as somebody else.
-  await page.press('input[name=password]', 'Enter')
-  await page.waitForLoadState()
+  await leave(page, () => page.press('input[name=password]', 'Enter'))
 }

@@ -1,7 +1,8 @@
 import type { DevelopmentIssuerOptions } from '@open-payments-server/development-issuer'
 import type { Page } from 'playwright-core'
 
-const PASSWORD = 'any'
+/** Everybody's. */
+export const PASSWORD = 'any'
 
 /** Whom the issuer knows, each by a name that is also the `sub`. Their full names have markup. */
 export const PEOPLE: DevelopmentIssuerOptions['people'] = [
@@ -15,7 +16,9 @@ export const PEOPLE: DevelopmentIssuerOptions['people'] = [
   password: PASSWORD,
   sub: username,
   name: `${username} <b>Example</b>`,
-  ...(username === 'operator' ? { roles: ['viewer'] } : {})
+  ...(username === 'operator' ? { roles: ['viewer'] } : {}),
+  // What it names counts only where it is configured.
+  ...(username === 'carol' ? { accounts: ['bob', 'carol'] } : {})
 }))
 
 /** Signs in on the page of the issuer, which leads on. */
@@ -28,9 +31,9 @@ export async function signIn(page: Page, name: string): Promise<void> {
   await page.waitForURL(({ origin }) => origin !== issuer)
 }
 
-/** Does what leads to another address, and waits until that has loaded: a click ends before it has even begun to. */
+/** Does what leads to a page, and waits until that has loaded: a click ends before it has even begun to. */
 export async function leave(page: Page, act: () => Promise<void>): Promise<void> {
-  const before = page.url()
+  const loaded = page.waitForEvent('load')
   await act()
-  await page.waitForURL(({ href }) => href !== before)
+  await loaded
 }

@@ -8,7 +8,7 @@ import {
 import { createReceiver } from '@open-payments-server/acceptance'
 import { callUnary } from '@open-payments-server/grpc-transport'
 import type { BrowserContext } from 'playwright-core'
-import { signIn } from './people.js'
+import { leave, signIn } from './people.js'
 import type { Setting } from './setting.js'
 
 /** Limits of outgoing payments, as clients send them. */
@@ -107,8 +107,7 @@ export async function openShop(
       const page = await context.newPage()
       await page.goto(redirect)
       if (new URL(page.url()).pathname !== '/consent') await signIn(page, 'alice')
-      await page.click('button[value=allow]')
-      await page.waitForLoadState()
+      await leave(page, () => page.click('button[value=allow]'))
       // Much money wants a fresh sign-in.
       if (page.url().startsWith(issuer)) await signIn(page, 'alice')
       const reference = new URL(page.url()).searchParams.get('interact_ref') ?? ''

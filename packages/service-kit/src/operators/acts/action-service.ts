@@ -9,9 +9,16 @@ import { operators as contract } from '@open-payments-server/proto'
 import type { Logger } from '@open-payments-server/runtime'
 import type { Clock } from '@open-payments-server/value-types/clock'
 import { isUuid } from '@open-payments-server/value-types/identifiers'
-import { cutPage, invalidField, readPageSize, readPageToken, writePageToken } from '../../grpc/index.js'
+import {
+  cutPage,
+  invalidField,
+  readInstant,
+  readPageSize,
+  readPageToken,
+  writePageToken
+} from '../../grpc/index.js'
 import { admitOperators, type OperatorContext, type Operators } from '../admission.js'
-import type { Actor, RolesOf } from '../operator.js'
+import { type Actor, ROLES, type RolesOf } from '../operator.js'
 import { type ActionOutcome, listActions, type RecordedAction } from './action-store.js'
 import type { Acts } from './acts.js'
 import { findProposal, listProposals, type Proposal, type ProposalFilter } from './proposal-store.js'
@@ -21,12 +28,10 @@ import { noProposal } from './refusals.js'
 const REASON_LENGTH_MAX = 256
 /** Maximum length of a condition, in characters: more than any that is recorded. */
 const CONDITION_LENGTH_MAX = 4_096
-/** First instant that the database reads, in milliseconds since 1970. */
-const INSTANT_MIN_MS = Date.parse('0001-01-01T00:00:00Z')
-const INSTANT_MAX_MS = Date.parse('9999-12-31T23:59:59.999Z')
 
 /** The roles of `OperatorActionService`, the same in every service. */
 export const ACTION_ROLES: RolesOf<typeof contract.OperatorActionServiceService> = {
+  getOperator: 'viewer',
   listOperatorActions: 'viewer',
   listProposals: 'viewer',
   getProposal: 'viewer',
@@ -65,6 +70,9 @@ export function createActionService(dependencies: ActionServiceDependencies): Gr
     return { proposal: proposalMessage(await acts[decide](decision, context), dependencies) }
   }
   const implementation: contract.OperatorActionServiceServer = {
+    getOperator: handlers.unary((_request: contract.GetOperatorRequest, { actor, roles }) =>
+      Promise.resolve({ operator: operatorMessage(actor), roles: ROLES.filter((role) => roles.has(role)) })
+    ),
     listOperatorActions: handlers.unary(
       answer((request: contract.ListOperatorActionsRequest) => actions(request, dependencies))
     ),
@@ -156,13 +164,6 @@ function readCondition(text: string, field: string): string | undefined {
       `must be at most ${String(CONDITION_LENGTH_MAX)} characters, none of them U+0000`
     )
   return text
-}
-
-function readInstant(instant: Date | undefined, field: string): number | undefined {
-  const ms = instant?.getTime()
-  // Not a number is in no range.
-  if (ms === undefined || (ms >= INSTANT_MIN_MS && ms <= INSTANT_MAX_MS)) return ms
-  throw invalidField(field, 'must be an instant of the years 1 to 9999')
 }
 
 const STATES: ReadonlyMap<contract.ProposalState, ProposalFilter['state']> = new Map([

@@ -1,5 +1,12 @@
 import { createHash } from 'node:crypto'
-import { instantText, placeholder, type RawQueries, sql, Statement } from '@open-payments-server/database'
+import {
+  instantText,
+  placeholder,
+  type RawQueries,
+  type Sql,
+  sql,
+  Statement
+} from '@open-payments-server/database'
 import type { PageEnd } from '@open-payments-server/value-types/identifiers'
 import type { Actor, Role } from '../operator.js'
 import type { Subject } from './act.js'
@@ -139,10 +146,11 @@ export function readActor(
   key: string,
   issuer: string | null,
   sub: string | null,
-  name: string | null
+  name: string | null,
+  tokenSub: string | null = null
 ): Actor {
-  const person = issuer === null || sub === null ? undefined : { issuer, sub, name: name ?? '' }
-  return { key, person }
+  if (issuer === null || sub === null) return { key, person: undefined }
+  return { key, person: { issuer, sub, name: name ?? '', tokenSub: tokenSub ?? undefined } }
 }
 
 const LOCK = new Statement(
@@ -210,42 +218,55 @@ const [BY, CONCERNING, FROM, TO, AFTER_AT, AFTER_ID, LIMIT] = [
   sql`${placeholder('limit')}::integer`
 ]
 
-const WITHIN = sql`
-      (${CONCERNING} is null or subject = ${CONCERNING})
-  and (${FROM} is null or acted_at >= ${FROM}) and (${TO} is null or acted_at < ${TO})
-  and (${AFTER_AT} is null or (acted_at, id) < (${AFTER_AT}, ${AFTER_ID}))`
+// Bounds that nobody asked for are infinite: so each of these reads an index from where the page begins, however it is planned.
+const WITHIN = sql`acted_at >= ${FROM} and acted_at < ${TO} and (acted_at, id) < (${AFTER_AT}, ${AFTER_ID})`
+const ON_SUBJECT = sql`subject = ${CONCERNING} and ${WITHIN}`
 const NEWEST = sql`order by acted_at desc, id desc limit ${LIMIT}`
 
-// Planned anew each time, so that conditions nobody asked for are none, and each of these reads an index from its end.
-const LIST = new Statement<ActionRow>(
-  'list-operator-actions',
-  sql`select ${COLUMNS} from operator_action where ${WITHIN} ${NEWEST}`,
-  { prepared: false }
-)
-const LIST_BY = new Statement<ActionRow>(
-  'list-actions-of-operator',
-  sql`
-  select ${COLUMNS} from (
-    (select * from operator_action where operator = ${BY} and ${WITHIN} ${NEWEST})
-    union all
-    (select * from operator_action where approver = ${BY} and operator <> ${BY} and ${WITHIN} ${NEWEST})) found
-   ${NEWEST}`,
-  { prepared: false }
-)
+const listing = (name: string, condition: Sql): Statement<ActionRow> =>
+  new Statement(name, sql`select ${COLUMNS} from operator_action where ${condition} ${NEWEST}`, {
+    prepared: false
+  })
+const listingBy = (name: string, condition: Sql): Statement<ActionRow> =>
+  new Statement(
+    name,
+    sql`
+    select ${COLUMNS} from (
+      (select * from operator_action where operator = ${BY} and ${condition} ${NEWEST})
+      union all
+      (select * from operator_action where approver = ${BY} and operator <> ${BY} and ${condition} ${NEWEST})) found
+     ${NEWEST}`,
+    { prepared: false }
+  )
+
+const LIST = listing('list-operator-actions', WITHIN)
+const LIST_ON = listing('list-actions-on-subject', ON_SUBJECT)
+const LIST_BY = listingBy('list-actions-of-operator', WITHIN)
+const LIST_BY_ON = listingBy('list-actions-of-operator-on-subject', ON_SUBJECT)
+
+/** A position before the newest that there can be. */
+const NEWEST_POSSIBLE = { afterAt: 'infinity', afterId: 'ffffffff-ffff-ffff-ffff-ffffffffffff' }
+
+/** The values `afterAt` and `afterId` of a list, the newest first. */
+export function pageValues(after: PageEnd | undefined): typeof NEWEST_POSSIBLE {
+  return after === undefined
+    ? NEWEST_POSSIBLE
+    : { afterAt: instantText(after.createdAtMs), afterId: after.id }
+}
 
 /** Lists acts, newest first. */
 export async function listActions(on: RawQueries, filter: ActionFilter): Promise<readonly RecordedAction[]> {
   const { operator, subject, fromMs, toMs, after, limit } = filter
   const values = {
-    operator: operator ?? null,
-    subject: subject ?? null,
-    from: fromMs === undefined ? null : instantText(fromMs),
-    to: toMs === undefined ? null : instantText(toMs),
-    afterAt: after === undefined ? null : instantText(after.createdAtMs),
-    afterId: after?.id ?? null,
+    ...(operator === undefined ? {} : { operator }),
+    ...(subject === undefined ? {} : { subject }),
+    from: fromMs === undefined ? '-infinity' : instantText(fromMs),
+    to: toMs === undefined ? 'infinity' : instantText(toMs),
+    ...pageValues(after),
     limit
   }
-  const statement = operator === undefined ? LIST : LIST_BY
+  const [all, ofSubject] = operator === undefined ? [LIST, LIST_ON] : [LIST_BY, LIST_BY_ON]
+  const statement = subject === undefined ? all : ofSubject
   return (await statement.rows(on, values)).map(readAction)
 }
 

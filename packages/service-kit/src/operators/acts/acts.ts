@@ -1,38 +1,43 @@
-import { createHash } from 'node:crypto'
 import { inTransaction, type RawQueries, type TransactionalClient } from '@open-payments-server/database'
 import type { MethodDefinition, ServiceDefinition, UnaryHandler } from '@open-payments-server/grpc-transport'
 import type { Clock } from '@open-payments-server/value-types/clock'
 import { newId, type Random } from '@open-payments-server/value-types/identifiers'
 import type { OperatedService, OperatorContext } from '../admission.js'
-import { isSamePerson, type Role } from '../operator.js'
-import type { Act, Later, Subject } from './act.js'
-import { completeAction, lockActs, type NewAction, recordAction } from './action-store.js'
-import { describeRequest, heldSubject, look, type Order, perform, see, type Seen } from './perform.js'
-import { isEmpty, requestText, wholeRequestText } from './plain.js'
+import { type Actor, isSamePerson, type Role } from '../operator.js'
+import type { Act, Acting, Later, Subject } from './act.js'
+import { completeAction, type NewAction, recordAction } from './action-store.js'
+import {
+  assertNotOwn,
+  type Attempt,
+  describeRequest,
+  heldSubject,
+  look,
+  type Order,
+  perform,
+  see,
+  type Seen
+} from './perform.js'
+import { requestText } from './plain.js'
 import {
   decideProposal,
   findProposal,
-  findSameProposal,
-  insertProposal,
   lockProposal,
-  type NewProposal,
   type Proposal,
   type ProposalDecision
 } from './proposal-store.js'
+import { assertProposable, nameOf, needsSecondPerson, propose } from './propose.js'
 import {
   assertOpen,
   awaitsSecondPerson,
   isDecidedBy,
   malformedOf,
   nameActor,
+  noPerson,
   noProposal,
   problemOf,
-  samePerson,
-  secretInProposal
+  samePerson
 } from './refusals.js'
 import { readSecondPersonRule, type SecondPersonConfig, type SecondPersonRule } from './second-person.js'
-
-const MS_PER_HOUR = 3_600_000
 
 /**
  * Maximum duration of the transaction of an act, in milliseconds: it has a dozen statements, and those on the same subject wait for each
@@ -46,7 +51,11 @@ export interface ActsOptions<Transaction extends RawQueries, Dependencies extend
   /** What acts need outside of transactions. */
   readonly dependencies: Dependencies
   /** The same within a transaction. Whatever reaches beyond the database waits until `later`: the transaction may be rolled back. */
-  readonly acting: (transaction: Transaction, later: Later) => Dependencies
+  readonly acting: (
+    transaction: Transaction,
+    later: Later,
+    onUnchanged: Acting['onUnchanged']
+  ) => Dependencies
   readonly clock: Clock
   readonly random: Random
   readonly config: SecondPersonConfig & { readonly OPERATOR_PROPOSAL_HOURS: number }
@@ -71,10 +80,12 @@ interface KnownAct<Transaction, Dependencies> {
   readonly name: string
   readonly isProposable: boolean
   readonly prepare: (proposal: Proposal) => Promise<void>
+  readonly tellAgain: (proposal: Proposal, dependencies: Dependencies) => Promise<void>
   readonly carryOut: (
     proposal: Proposal,
     context: OperatorContext,
-    on: { readonly transaction: Transaction; readonly dependencies: Dependencies }
+    approver: Actor,
+    attempt: Attempt<Transaction, Dependencies>
   ) => Promise<{ readonly seen: Seen; readonly entry: Pick<NewAction, 'request' | 'reason'> }>
 }
 
@@ -111,9 +122,12 @@ export class Acts<
         act.inSteps === undefined && act.neverWaits === undefined && act.holdsSecret === undefined,
       prepare: async ({ requestBytes }) =>
         act.prepare?.(method.requestDeserialize(requestBytes), this.#options.dependencies),
-      carryOut: async ({ requestBytes }, context, { transaction, dependencies }) => {
-        const order = orderOf(method.requestDeserialize(requestBytes), context)
-        return { seen: (await perform(order, dependencies, transaction)).seen, entry: describeRequest(order) }
+      tellAgain: async ({ requestBytes }, dependencies) =>
+        act.tellAgain?.(method.requestDeserialize(requestBytes), dependencies),
+      carryOut: async ({ requestBytes, before }, context, approver, attempt) => {
+        const approval = { by: approver, before }
+        const order = { ...orderOf(method.requestDeserialize(requestBytes), context), approval }
+        return { seen: (await perform(order, attempt)).seen, entry: describeRequest(order) }
       }
     })
     return async (request, context) => {
@@ -143,7 +157,7 @@ export class Acts<
   }
 
   /**
-   * Does what was proposed, once, in one transaction with the decision.
+   * Does what was proposed, once, in one transaction with the decision. Repeating it tells others of it again.
    *
    * @returns the proposal after it
    * @throws RpcError as the contract says; the refusal of the act itself, after which the proposal still awaits a decision
@@ -153,7 +167,8 @@ export class Acts<
     const found = await findProposal(database, decision.id)
     const known = found && this.#known.get(found.method)
     if (found !== undefined && found.decided === undefined) await known?.prepare(found)
-    return this.#decide('approved', decision, context, async (proposal, transaction, dependencies) => {
+    return this.#decide('approved', decision, context, async (proposal, attempt) => {
+      if (context.actor.person === undefined) throw noPerson()
       if (isSamePerson(proposal.proposer, context.actor)) throw samePerson()
       if (known === undefined) throw new Error(`there is no act ${proposal.method} that could be approved`)
       const role = this.#roles.get(proposal.method) ?? 'operator'
@@ -164,13 +179,13 @@ export class Acts<
         actor: proposal.proposer,
         clientNames: [nameActor(proposal.proposer), `approved by ${nameActor(context.actor)}`]
       }
-      const { seen, entry } = await known.carryOut(proposal, byBoth, { transaction, dependencies })
+      const { seen, entry } = await known.carryOut(proposal, byBoth, context.actor, attempt)
       const action = {
         ...this.#newAction(byBoth, seen.subject, entry),
         proposalId: proposal.id,
         approver: context.actor
       }
-      await recordAction(transaction, action, { ...seen, endedAtMs: this.#options.clock.now() })
+      await recordAction(attempt.transaction, action, { ...seen, endedAtMs: this.#options.clock.now() })
     })
   }
 
@@ -188,21 +203,30 @@ export class Acts<
     decision: ProposalDecision,
     { id, reason }: { readonly id: string; readonly reason: string },
     context: OperatorContext,
-    work: (proposal: Proposal, transaction: Transaction, dependencies: Dependencies) => Promise<void>
+    work: (proposal: Proposal, attempt: Attempt<Transaction, Dependencies>) => Promise<void>
   ): Promise<Proposal> {
-    const { clock, acting } = this.#options
+    const { clock } = this.#options
     const subject: Subject = { kind: 'proposal', name: id }
     const action = {
-      ...this.#newAction(context, subject, { request: requestText({ proposalId: id }, {}), reason }),
+      ...this.#newAction(context, subject, {
+        request: requestText({ proposalId: id }, { blank: {} }),
+        reason
+      }),
       proposalId: id
     }
     return this.#transact(action, async (transaction, later) => {
       const proposal = await lockProposal(transaction, id)
       if (proposal === undefined) throw noProposal()
-      if (isDecidedBy(proposal, decision, context.actor)) return proposal
+      if (isDecidedBy(proposal, decision, context.actor)) {
+        if (decision === 'approved')
+          await this.#known
+            .get(proposal.method)
+            ?.tellAgain(proposal, this.#attempt(transaction, later).dependencies)
+        return proposal
+      }
       const nowMs = clock.now()
       assertOpen(proposal, nowMs)
-      await work(proposal, transaction, acting(transaction, later))
+      await work(proposal, this.#attempt(transaction, later))
       const decided = { decision, by: context.actor, atMs: nowMs, reason }
       await decideProposal(transaction, id, decided)
       await recordAction(transaction, action, { outcome: 'done', endedAtMs: nowMs })
@@ -214,15 +238,22 @@ export class Acts<
     order: Order<Request, Response, Dependencies>
   ): Promise<Response> {
     const { act, request, context } = order
-    const { acting, clock, dependencies } = this.#options
+    const { clock, dependencies } = this.#options
     await act.prepare?.(request, dependencies)
-    const action = this.#newAction(context, act.subject(request, undefined), describeRequest(order))
+    const action = this.#newAction(
+      context,
+      act.subject(request, undefined, dependencies),
+      describeRequest(order)
+    )
     try {
       return await this.#transact(action, async (transaction, later) => {
-        const on = acting(transaction, later)
-        const { response, seen } = await perform(order, on, transaction)
+        const attempt = this.#attempt(transaction, later)
+        const { response, seen } = await perform(order, attempt)
         // Judged by what it did: whatever decides is there by now, and what was so already needs nobody.
-        if (seen.outcome === 'done' && (await this.#needsSecondPerson(order, on))) {
+        if (
+          seen.outcome === 'done' &&
+          (await needsSecondPerson(order, seen, attempt.dependencies, this.#secondPersonRule))
+        ) {
           assertProposable(order)
           throw new NeedsSecondPerson(seen)
         }
@@ -232,8 +263,22 @@ export class Acts<
       })
     } catch (error) {
       if (!(error instanceof NeedsSecondPerson)) throw error
-      throw awaitsSecondPerson(await this.#propose(order, action, error.seen))
+      throw awaitsSecondPerson(await propose(order, action, error.seen, this.#options))
     }
+  }
+
+  get #secondPersonRule(): SecondPersonRule {
+    if (this.#rule === undefined) throw new Error('acts are done before they are all known')
+    return this.#rule
+  }
+
+  #attempt(transaction: Transaction, later: Later): Attempt<Transaction, Dependencies> {
+    let isUnchanged = false
+    const onUnchanged = (): void => {
+      isUnchanged = true
+    }
+    const dependencies = this.#options.acting(transaction, later, onUnchanged)
+    return { transaction, dependencies, isUnchanged: () => isUnchanged }
   }
 
   /**
@@ -272,12 +317,13 @@ export class Acts<
   ): Promise<Response> {
     const { act, request, context, rpc } = order
     const { database, dependencies, clock } = this.#options
-    const subject = act.subject(request, undefined)
+    const subject = act.subject(request, undefined, dependencies)
     const action = this.#newAction(context, subject, describeRequest(order))
     await recordAction(database, action, undefined)
     const before = await look(act, request, dependencies)
     let response: Response
     try {
+      await assertNotOwn(order, dependencies)
       response = await rpc(dependencies)(request, context)
     } catch (error) {
       const problem = problemOf(error) ?? malformedOf(error)
@@ -293,53 +339,6 @@ export class Acts<
     const seen = await see(order, response, before, dependencies)
     await completeAction(database, action, seen.subject, { ...seen, endedAtMs: clock.now() })
     return response
-  }
-
-  async #needsSecondPerson<Request extends object, Response>(
-    { method, act, request }: Order<Request, Response, Dependencies>,
-    dependencies: Dependencies
-  ): Promise<boolean> {
-    const rule = this.#rule
-    if (rule === undefined) throw new Error('acts are done before they are all known')
-    if (act.neverWaits === true || act.isHarmless?.(request) === true) return false
-    if (rule.methods.has(nameOf(method.path))) return true
-    if (!rule.countsAmounts || act.amount === undefined) return false
-    const amount = await act.amount(request, dependencies)
-    return amount !== undefined && rule.isAtOrAbove(amount)
-  }
-
-  async #propose<Request extends object, Response>(
-    { method, act, request, context }: Order<Request, Response, Dependencies>,
-    action: NewAction,
-    { subject, before, after }: Seen
-  ): Promise<NewProposal> {
-    const { database, clock, random, config } = this.#options
-    const requestBytes = method.requestSerialize(request)
-    const requestHash = createHash('sha256').update(requestBytes).digest()
-    const nowMs = clock.now()
-    const proposal: NewProposal = {
-      id: newId(clock, random),
-      method: method.path,
-      subject: heldSubject(subject),
-      request: wholeRequestText(request, act),
-      requestBytes,
-      requestHash,
-      before,
-      after,
-      reason: action.reason,
-      proposer: context.actor,
-      proposedAtMs: nowMs,
-      expiresAtMs: nowMs + config.OPERATOR_PROPOSAL_HOURS * MS_PER_HOUR
-    }
-    return inTransaction(database, async (transaction) => {
-      await lockActs(transaction, `proposal ${context.actor.key} ${requestHash.toString('hex')}`)
-      const same = await findSameProposal(transaction, proposal, nowMs)
-      if (same !== undefined) return same
-      await insertProposal(transaction, proposal)
-      const proposed = { ...action, subject: proposal.subject, proposalId: proposal.id }
-      await recordAction(transaction, proposed, { outcome: 'proposed', before, endedAtMs: nowMs })
-      return proposal
-    })
   }
 
   #newAction(
@@ -360,19 +359,4 @@ export class Acts<
       approver: undefined
     }
   }
-}
-
-/** The name of a method in its service. */
-function nameOf(path: string): string {
-  return path.slice(path.lastIndexOf('/') + 1)
-}
-
-/** @throws RpcError FAILED_PRECONDITION for a request that a second person must not read */
-function assertProposable<Request extends object, Response, Dependencies>({
-  act,
-  request
-}: Order<Request, Response, Dependencies>): void {
-  const secret = act.secrets?.find((name) => !isEmpty(request[name]))
-  if (secret === undefined && act.holdsSecret === undefined) return
-  throw secretInProposal()
 }

@@ -34,26 +34,32 @@ export interface RequestForm {
   readonly secrets?: readonly string[] | undefined
   /** Enumerations by fields. */
   readonly enumerations?: Readonly<Record<string, Readonly<Record<number, string>>>> | undefined
+  /** The request in which nothing is set: it tells fields that are always there, and may be empty, from those that are sent or not. */
+  readonly blank: object
 }
 
-/** A request as JSON text, without fields that are secret or empty. */
+/** A request as JSON text, without fields that are secret or say nothing. */
 export function requestText(request: object, form: RequestForm): string {
   const text = writeRequest(request, form, TEXT_LENGTH_MAX)
   return text.length <= REQUEST_LENGTH_MAX ? text : JSON.stringify({ tooLong: text.length })
 }
 
-/** A request as JSON text, with nothing left out but empty fields. */
-export function wholeRequestText(request: object, { enumerations }: RequestForm): string {
-  return writeRequest(request, { enumerations }, Infinity)
+/** A request as JSON text, with nothing left out but fields that say nothing. */
+export function wholeRequestText(request: object, form: RequestForm): string {
+  return writeRequest(request, { ...form, secrets: [] }, Infinity)
 }
 
 function writeRequest(
   request: object,
-  { secrets = [], enumerations = {} }: RequestForm,
+  { secrets = [], enumerations = {}, blank }: RequestForm,
   lengthMax: number
 ): string {
+  const alwaysThere = new Set(
+    Object.entries(blank).flatMap(([name, value]) => (value === undefined ? [] : [name]))
+  )
   const members = Object.entries(request).filter(
-    ([name, value]) => !secrets.includes(name) && !isEmpty(value)
+    ([name, value]) =>
+      !secrets.includes(name) && value !== undefined && !(alwaysThere.has(name) && isEmpty(value))
   )
   return JSON.stringify(
     Object.fromEntries(

@@ -10,7 +10,7 @@ import {
 import type { PageEnd } from '@open-payments-server/value-types/identifiers'
 import type { Actor } from '../operator.js'
 import type { Subject } from './act.js'
-import { actorValues, readActor } from './action-store.js'
+import { actorValues, pageValues, readActor } from './action-store.js'
 
 /** How a proposal was decided. */
 export type ProposalDecision = 'approved' | 'rejected'
@@ -65,6 +65,7 @@ interface ProposalRow {
   readonly proposer_issuer: string | null
   readonly proposer_sub: string | null
   readonly proposer_name: string | null
+  readonly proposer_token_sub: string | null
   readonly proposed_at: Date
   readonly expires_at: Date
   readonly decision: ProposalDecision | null
@@ -78,18 +79,19 @@ interface ProposalRow {
 
 const COLUMNS = sql`
   id, method, subject_kind, subject, request::text as request, request_bytes, request_hash, before::text as before, after::text as after,
-  reason, proposer, proposer_issuer, proposer_sub, proposer_name, proposed_at, expires_at, decision, decider, decider_issuer, decider_sub,
+  reason, proposer, proposer_issuer, proposer_sub, proposer_name, proposer_token_sub, proposed_at, expires_at, decision, decider, decider_issuer, decider_sub,
   decider_name, decided_at, decision_reason`
 
 const INSERT = new Statement(
   'propose-operator-action',
   sql`
   insert into operator_proposal (id, method, subject_kind, subject, request, request_bytes, request_hash, before, after, reason,
-                                 proposer, proposer_issuer, proposer_sub, proposer_name, proposed_at, expires_at)
+                                 proposer, proposer_issuer, proposer_sub, proposer_name, proposer_token_sub, proposed_at, expires_at)
   values (${placeholder('id')}::uuid, ${placeholder('method')}::text, ${placeholder('subjectKind')}::text, ${placeholder('subject')}::text,
           ${placeholder('request')}::json, ${placeholder('requestBytes')}::bytea, ${placeholder('requestHash')}::bytea,
           ${placeholder('before')}::json, ${placeholder('after')}::json, ${placeholder('reason')}::text, ${placeholder('proposer')}::text,
           ${placeholder('proposerIssuer')}::text, ${placeholder('proposerSub')}::text, ${placeholder('proposerName')}::text,
+          ${placeholder('proposerTokenSub')}::text,
           ${placeholder('proposedAt')}::timestamptz, ${placeholder('expiresAt')}::timestamptz)`,
   { prepared: false }
 )
@@ -108,6 +110,7 @@ export async function insertProposal(on: RawQueries, proposal: NewProposal): Pro
     after: proposal.after ?? null,
     reason: proposal.reason,
     ...actorValues('proposer', proposal.proposer),
+    proposerTokenSub: proposal.proposer.person?.tokenSub ?? null,
     proposedAt: instantText(proposal.proposedAtMs),
     expiresAt: instantText(proposal.expiresAtMs)
   })
@@ -119,11 +122,11 @@ const FIND_SAME = new Statement<ProposalRow>(
   select ${COLUMNS} from operator_proposal
    where decision is null and proposer = ${placeholder('proposer')}::text and method = ${placeholder('method')}::text
      and request_hash = ${placeholder('requestHash')}::bytea and expires_at > ${placeholder('now')}::timestamptz
-   order by proposed_at limit 1`,
+   order by proposed_at desc, id desc limit 1`,
   { prepared: false }
 )
 
-/** The proposal of the same act by the same operator that still awaits a decision. */
+/** The newest proposal of the same act by the same operator that still awaits a decision. */
 export async function findSameProposal(
   on: RawQueries,
   { proposer, method, requestHash }: Pick<NewProposal, 'proposer' | 'method' | 'requestHash'>,
@@ -206,29 +209,37 @@ const [STATE, NOW, AFTER_AT] = [
   sql`${placeholder('afterAt')}::timestamptz`
 ]
 
+const PAGE = sql`
+     and (proposed_at, id) < (${AFTER_AT}, ${placeholder('afterId')}::uuid)
+   order by proposed_at desc, id desc limit ${placeholder('limit')}::integer`
+
 const LIST = new Statement<ProposalRow>(
   'list-proposals',
   sql`
   select ${COLUMNS} from operator_proposal
    where (${STATE} is null
           or decision = ${STATE}
-          or (${STATE} = 'open' and decision is null and expires_at > ${NOW})
-          or (${STATE} = 'expired' and decision is null and expires_at <= ${NOW}))
-     and (${AFTER_AT} is null or (proposed_at, id) < (${AFTER_AT}, ${placeholder('afterId')}::uuid))
-   order by proposed_at desc, id desc limit ${placeholder('limit')}::integer`,
+          or (${STATE} = 'expired' and decision is null and expires_at <= ${NOW}))${PAGE}`,
+  { prepared: false }
+)
+
+/** Those that await a decision have an index of their own: they are few among all that were ever proposed. */
+const LIST_OPEN = new Statement<ProposalRow>(
+  'list-open-proposals',
+  sql`select ${COLUMNS} from operator_proposal where decision is null and expires_at > ${NOW}${PAGE}`,
   { prepared: false }
 )
 
 /** Lists proposals, newest first. */
 export async function listProposals(on: RawQueries, filter: ProposalFilter): Promise<readonly Proposal[]> {
   const { state, nowMs, after, limit } = filter
-  const rows = await LIST.rows(on, {
-    state: state ?? null,
+  const page = {
     now: instantText(nowMs),
-    afterAt: after === undefined ? null : instantText(after.createdAtMs),
-    afterId: after?.id ?? null,
+    ...pageValues(after),
     limit
-  })
+  }
+  const rows =
+    state === 'open' ? await LIST_OPEN.rows(on, page) : await LIST.rows(on, { ...page, state: state ?? null })
   return rows.map(readProposal)
 }
 
@@ -244,7 +255,13 @@ function readProposal(row: ProposalRow): Proposal {
     before: row.before ?? undefined,
     after: row.after ?? undefined,
     reason: row.reason,
-    proposer: readActor(row.proposer, row.proposer_issuer, row.proposer_sub, row.proposer_name),
+    proposer: readActor(
+      row.proposer,
+      row.proposer_issuer,
+      row.proposer_sub,
+      row.proposer_name,
+      row.proposer_token_sub
+    ),
     proposedAtMs: row.proposed_at.getTime(),
     expiresAtMs: row.expires_at.getTime(),
     decided:

@@ -23,12 +23,11 @@ export function malformedOf(error: unknown): string | undefined {
   return error instanceof RpcError && error.code === status.INVALID_ARGUMENT ? error.message : undefined
 }
 
-/** The error for a request that a second person must not read. */
-export function secretInProposal(): RpcError {
+/** The error for a request that a second person must not read. @param instead what to do in its place */
+export function secretInProposal(instead = 'do it in a call without the secret'): RpcError {
   return new RpcError({
     code: status.FAILED_PRECONDITION,
-    message:
-      'This needs a second person, who must not learn the secret in it: do it below the amount from which it does, and change the rest in a call without the secret'
+    message: `This needs a second person, who must not learn the secret in it: ${instead}`
   })
 }
 
@@ -55,6 +54,13 @@ export function assertOpen({ decided, expiresAtMs }: Proposal, nowMs: number): v
   if (expiresAtMs <= nowMs) throw notOpen(`could be decided until ${new Date(expiresAtMs).toISOString()}`)
 }
 
+/** The error for whoever would approve what replaces something else by now. @param members what is no longer as it was proposed */
+export function changedSince(members: readonly string[]): RpcError {
+  return notOpen(
+    `would replace something else than what it shows (${members.join(', ')}): reject it, and let it be proposed anew`
+  )
+}
+
 function notOpen(problem: string): RpcError {
   return new RpcError({
     code: status.FAILED_PRECONDITION,
@@ -72,8 +78,26 @@ export function noProposal(): RpcError {
 export function samePerson(): RpcError {
   return new RpcError({
     code: status.PERMISSION_DENIED,
-    message: 'whoever proposed it cannot approve it; all machines count as one',
+    message: 'whoever proposed it cannot approve it',
     field: 'proposal_id'
+  })
+}
+
+/** The error for a machine that would approve a proposal. */
+export function noPerson(): RpcError {
+  return new RpcError({
+    code: status.PERMISSION_DENIED,
+    message: 'a machine is no second person: a person must approve it, by their ID token',
+    field: 'proposal_id'
+  })
+}
+
+/** The error for whoever would order or approve what is their own matter. */
+export function ownMatter(field: string): RpcError {
+  return new RpcError({
+    code: status.PERMISSION_DENIED,
+    message: 'whoever holds the account cannot decide this: somebody else must',
+    field
   })
 }
 

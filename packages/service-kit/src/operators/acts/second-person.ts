@@ -47,8 +47,8 @@ export function readSecondPersonRule(
   return {
     methods,
     countsAmounts: thresholds !== undefined,
-    isAtOrAbove: ({ asset, value }) =>
-      thresholds !== undefined && (value === undefined || reachesThreshold({ asset, value }, thresholds))
+    isAtOrAbove: (amount) =>
+      thresholds !== undefined && (amount === 'any' || reachesThreshold(amount, thresholds))
   }
 }
 

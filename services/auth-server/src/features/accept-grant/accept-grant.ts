@@ -9,11 +9,12 @@ import { narrowAccess } from '../../domain/narrowing.js'
 import type { SignInRule } from '../../domain/sign-in-rule.js'
 import type { Queries } from '../../modules/database.js'
 import { consentTerms } from '../consent-document.js'
+import type { ProveHolderDependencies } from '../prove-holder.js'
 import { approveGrant } from './approve-grant.js'
-import { type ProvenConsent, verifyConsent, type VerifyConsentDependencies } from './verify-consent.js'
+import { type ProvenConsent, verifyConsent } from './verify-consent.js'
 
 /** What accepting grants needs. */
-export interface AcceptGrantDependencies extends VerifyConsentDependencies {
+export interface AcceptGrantDependencies extends ProveHolderDependencies {
   readonly interactions: InteractionReader
   readonly database: Queries
   readonly clock: Clock
@@ -39,6 +40,8 @@ export interface AcceptRequest {
   readonly wantsFinishCode: boolean
   /** What is granted: less than was asked; undefined for everything that was. */
   readonly access?: readonly AccessItem[] | undefined
+  /** When what is granted ends, in milliseconds since 1970; undefined when no end was set. */
+  readonly endsAtMs?: number | undefined
   /** ID token of the account holder. */
   readonly idToken?: string | undefined
   /** Statement of the resource server that they hold the wallet address. */
@@ -69,6 +72,8 @@ export async function acceptGrant(
   if (interaction === undefined) throw unknownInteraction()
   const late = lateness(interaction, clock.now())
   if (late === 'denied') throw userDenied()
+  const { endsAtMs } = request
+  if (endsAtMs !== undefined && endsAtMs <= clock.now()) throw invalidField('endsAt', 'must be in the future')
   const granted = request.access && narrowAccess(interaction.grant.access, request.access)
   const consentRecord = await proveConsent(request, interaction, dependencies)
   const finishCode = wantsFinishCode ? randomSecret(random) : undefined
@@ -78,8 +83,10 @@ export async function acceptGrant(
     nowMs,
     continueBeforeMs: nowMs + dependencies.referenceLifetimeSeconds * 1_000,
     finishCodeHash: finishCode === undefined ? undefined : hashSecret(finishCode),
+    endsAtMs,
     granted,
-    consentRecord
+    consentRecord,
+    needsConsentRecord: consentRecord !== undefined || dependencies.consentProof === 'required'
   }
   // The statement decides: another decision, or the client's cancellation, may have come first.
   const accepted = late === undefined && (await approveGrant(database, approval))
@@ -97,7 +104,7 @@ async function proveConsent(
   const proof = readProof(request, dependencies.consentProof)
   if (proof === undefined) return undefined
   const access = request.access ?? interaction.grant.access
-  const terms = consentTerms(interaction, access, dependencies.grantEndpoint)
+  const terms = consentTerms(interaction, { access, endsAtMs: request.endsAtMs }, dependencies.grantEndpoint)
   return verifyConsent(proof, terms, dependencies.signInRule(access), dependencies)
 }
 

@@ -22,8 +22,12 @@ export interface Approval {
   readonly finishCodeHash: Buffer | undefined
   /** What was granted; undefined for everything that was asked. */
   readonly granted: readonly GrantedItem[] | undefined
+  /** When it ends, in milliseconds since 1970; undefined when no end was set. */
+  readonly endsAtMs: number | undefined
   /** The proof of the consent; undefined for consent without one. */
   readonly consentRecord: ConsentRecord | undefined
+  /** Whether the consent counts only with its record. */
+  readonly needsConsentRecord: boolean
 }
 
 // One statement: the grant's row decides between racing decisions, and the interaction always agrees with it.
@@ -42,12 +46,14 @@ const APPROVE_GRANT = new Statement(
  * @returns false when the grant is decided or ended already, or the interaction expired
  */
 export async function approveGrant(on: Queries, approval: Approval): Promise<boolean> {
-  const { interactionId, nowMs, continueBeforeMs, finishCodeHash } = approval
+  const { interactionId, nowMs, continueBeforeMs, endsAtMs, finishCodeHash } = approval
   const approved = await APPROVE_GRANT.rows(on, {
     interactionId,
     now: instantText(nowMs),
     continueBefore: instantText(continueBeforeMs),
+    endsAt: endsAtMs === undefined ? null : instantText(endsAtMs),
     finishCodeHash: finishCodeHash ?? null,
+    needsConsentRecord: approval.needsConsentRecord,
     ...grantedAccessValue(approval.granted),
     ...consentRecordValue(approval.consentRecord)
   })

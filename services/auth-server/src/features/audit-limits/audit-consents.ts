@@ -1,89 +1,76 @@
 import { isDeepStrictEqual } from 'node:util'
 import { formatAccessItem } from '../../domain/access.js'
-import { isSameAccess } from '../../domain/lowering.js'
-import type { GrantedAccessItem } from '../../domain/token-record.js'
 import { Prisma, type Queries } from '../../modules/database.js'
-import { accessOf, restoreGrantedItem, type StoredTerms } from '../../modules/grants/index.js'
+import { accessOf, restoreAccessItem, type StoredTerms } from '../../modules/grants/index.js'
+import { findWrongProof, readDocument } from './audit-proofs.js'
+import { endOf } from './audit-acts.js'
+import { findByCursor } from './find-by-cursor.js'
 
-/** Grants whose consent is recorded, or that were lowered. Read by a cursor: there may be as many as grants. */
-const OPEN = Prisma.sql`
-  declare consented_grant no scroll cursor for
-  select g.id as grant_id, c.document, ${accessOf(Prisma.sql`g.id`)} as access, i.wallet_address, g.client_wallet_address,
-         (select json_agg(json_build_object('id', act.id, 'before', act.before, 'after', act.after) order by act.at)
-            from grant_act act where act.grant_id = g.id and act.kind = 'lowered') as lowerings
+/** Grants whose consent is recorded or must be, with their terms before the first act on them. */
+const CONSENTED = Prisma.sql`
+  select g.id as grant_id, g.client_wallet_address, i.id as interaction_id, i.wallet_address,
+         coalesce(
+           (select act.before from grant_act act where act.grant_id = g.id order by act.kind = 'stopped', act.at limit 1),
+           jsonb_build_object('access', ${accessOf(Prisma.sql`g.id`)}, 'endsAt', g.ends_at)) as consented,
+         c.document, c.issuer, c.sub, c.id_token, c.ownership
     from grant_request g
     left join consent_record c on c.grant_id = g.id
     left join interaction i on i.grant_id = g.id
-   where c.grant_id is not null or exists (select 1 from grant_act act where act.grant_id = g.id and act.kind = 'lowered')`
+   where c.grant_id is not null or i.needs_consent_record`
 
-/** Number of grants read at a time. */
-const PAGE_SIZE = 1_000
+/** A consent record as it is stored. */
+interface StoredConsent {
+  readonly document: string
+  readonly issuer: string
+  readonly sub: string
+  readonly id_token: string
+  readonly ownership: string
+}
 
-const NEXT = Prisma.raw(`fetch ${String(PAGE_SIZE)} from consented_grant`)
+type NoConsent = Readonly<Record<keyof StoredConsent, null>>
 
-interface ConsentedGrant {
+type ConsentedGrant = (StoredConsent | NoConsent) & {
   readonly grant_id: string
-  readonly document: string | null
-  readonly access: StoredTerms['access']
-  readonly wallet_address: string | null
   readonly client_wallet_address: string | null
-  readonly lowerings: readonly { id: string; before: StoredTerms; after: StoredTerms }[] | null
+  readonly interaction_id: string | null
+  readonly wallet_address: string | null
+  readonly consented: Pick<StoredTerms, 'access' | 'endsAt'>
 }
 
 /**
- * Finds grants that allow something else than their consent record says, as lowered since; and limits that were raised after a
- * lowering. What is spent is compared with what a grant allows elsewhere.
+ * Finds consents that were to be proved and have no record, records that another person than the holder of the wallet address proved, and grants
+ * that allowed something else than their record says, or longer, before their account holders acted on them. What they did since is
+ * compared in {@link findWrongActs}, and what is spent with what a grant allows elsewhere.
  */
-export async function findWrongConsents(snapshot: Queries, violationsMax: number): Promise<string[]> {
-  const violations: string[] = []
-  await snapshot.$executeRaw(OPEN)
-  for (;;) {
-    const page = await snapshot.$queryRaw<ConsentedGrant[]>(NEXT)
-    violations.push(...page.flatMap(findWrong))
-    if (page.length < PAGE_SIZE || violations.length >= violationsMax) break
-  }
-  return violations.slice(0, Math.max(0, violationsMax))
+export function findWrongConsents(snapshot: Queries, violationsMax: number): Promise<string[]> {
+  const inspected = { cursor: 'consented_grant', rows: CONSENTED, pageSize: 1_000, findWrong }
+  return findByCursor(snapshot, inspected, violationsMax)
 }
 
 function findWrong(grant: ConsentedGrant): string[] {
   const name = `Grant ${grant.grant_id}`
-  const lowerings = grant.lowerings ?? []
-  const current = grant.access.map(restoreGrantedItem)
-  const found: string[] = []
-  lowerings.forEach(({ id, before, after }, index) => {
-    const next = lowerings[index + 1]?.before.access.map(restoreGrantedItem) ?? current
-    const [was, is] = [before.access.map(restoreGrantedItem), after.access.map(restoreGrantedItem)]
-    if (!isLower(was, is)) found.push(`${name}: act ${id} raised a limit`)
-    if (!isSameAccess(is, next) || is.length !== next.length)
-      found.push(`${name}: its limits are not those that act ${id} left`)
-  })
-  if (grant.document !== null) {
-    const consented = lowerings[0]?.before.access.map(restoreGrantedItem) ?? current
-    found.push(...findOtherTerms(name, grant, grant.document, consented))
-  }
-  return found
+  if (grant.document === null)
+    return [`${name}: its account holder was to prove the consent, and it has no consent record`]
+  const { document, issuer, sub, id_token: idToken, ownership } = grant
+  const prover = { issuer, sub, walletAddress: grant.wallet_address }
+  return [
+    ...findWrongProof({ document, idToken, ownership }, prover).map(
+      (wrong) => `${name}: its consent record has ${wrong}`
+    ),
+    ...findOtherTerms(name, grant, document)
+  ]
 }
 
-function isLower(was: readonly GrantedAccessItem[], is: readonly GrantedAccessItem[]): boolean {
-  return is.every(({ limits }, index) => {
-    const before = was[index]?.limits
-    return (['debitAmount', 'receiveAmount'] as const).every((member) => {
-      const limit = before?.[member]
-      return limit === undefined || (limits?.[member]?.value ?? limit.value + 1n) <= limit.value
-    })
-  })
-}
-
-function findOtherTerms(
-  name: string,
-  { wallet_address, client_wallet_address }: ConsentedGrant,
-  text: string,
-  consented: readonly GrantedAccessItem[]
-): string[] {
-  const { access, walletAddress, client } = JSON.parse(text) as Partial<Record<string, unknown>>
+function findOtherTerms(name: string, grant: ConsentedGrant, text: string): string[] {
+  const { access, interaction, walletAddress, client, endsAt } = readDocument(text)
+  const { consented, interaction_id, wallet_address, client_wallet_address } = grant
   const found: string[] = []
-  if (!isDeepStrictEqual(access, consented.map(formatAccessItem)))
+  const granted = consented.access.map((item) => formatAccessItem(restoreAccessItem(item)))
+  if (!isDeepStrictEqual(access, granted))
     found.push(`${name}: it was granted other access than its consent record says`)
+  if (typeof endsAt === 'string' && !(endOf(consented) <= Date.parse(endsAt)))
+    found.push(`${name}: it ends later than its consent record says, which is ${endsAt}`)
+  if (interaction !== interaction_id) found.push(`${name}: its consent record is of another interaction`)
   if (walletAddress !== wallet_address)
     found.push(
       `${name}: its consent record is of ${String(walletAddress)}, and ${String(wallet_address)} was asked`

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { callUnary } from '@open-payments-server/grpc-transport'
 import type { AccessItem } from '../../domain/access.js'
@@ -40,6 +41,34 @@ const audit = () => callUnary(auth.operator, 'auditLimits', {}, { idempotent: fa
 describe('AuditLimits', () => {
   it('finds nothing wrong where every counter equals its reservations', async () => {
     expect(await audit()).toEqual({ windowCount: 1n, reservationCount: 5n, violations: [] })
+  })
+
+  it('is made once for all who ask meanwhile', async () => {
+    const waiting = async (): Promise<number> => {
+      const backends = await auth.database.query(
+        `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`
+      )
+      return backends.length
+    }
+    const audits = async (): Promise<number> =>
+      (await auth.database.query(`select from event_outbox where type like 'audit.%'`)).length
+    const client = await auth.pool.connect()
+    let answers: ReturnType<typeof audit>[]
+    try {
+      await client.query('begin')
+      await client.query('lock table limit_window in access exclusive mode')
+      answers = Array.from({ length: 4 }, audit)
+      while ((await waiting()) === 0) await delay(5)
+      await delay(200)
+      expect(await waiting()).toBe(1)
+    } finally {
+      await client.query('rollback')
+      client.release()
+    }
+    for (const answer of await Promise.all(answers)) expect(answer.reservationCount).toBe(5n)
+    expect(await audits()).toBe(1)
+    await audit()
+    expect(await audits()).toBe(2)
   })
 
   const item = (): string => `Access item ${String(grant.itemIds[0])}, interval 0`

@@ -7,7 +7,9 @@ import {
 import type { Clock } from '@open-payments-server/value-types/clock'
 import { type Database, Prisma, type Queries } from '../../modules/database.js'
 import { appendAudit } from '../../modules/events/index.js'
+import { findWrongActs } from './audit-acts.js'
 import { findWrongConsents } from './audit-consents.js'
+import { findByCursor } from './find-by-cursor.js'
 
 /** The result of an audit. */
 export interface LimitsAudit {
@@ -139,6 +141,15 @@ const VIOLATIONS = Prisma.sql`
      and (l.limit_debit_value is not null and coalesce(w.limit_debit_value > l.limit_debit_value, true)
           or l.limit_receive_value is not null and coalesce(w.limit_receive_value > l.limit_receive_value, true))
   union all
+  -- What had been spent may be more than a lowered limit: but then nothing is charged any more until enough is returned. Its own payment
+  -- remembers what was spent with it, whatever was returned later.
+  select format('Payment %s: charged at %s, with %s debited and %s received, and act %s had left %s and %s',
+                r.payment_id, r.charged_at, r.spent_debit_value, r.spent_receive_value, l.act_id,
+                coalesce(l.limit_debit_value::text, 'any'), coalesce(l.limit_receive_value::text, 'any'))
+    from lowering l join reservation r using (access_item_id)
+   where r.state in ('open', 'settled') and r.charged_at > l.at + ${CLOCKS_APART_MAX_SECONDS} * interval '1 second'
+     and (r.spent_debit_value > l.limit_debit_value or r.spent_receive_value > l.limit_receive_value)
+  union all
   select format('Payment %s: its reservation is not of the grant or in the assets of its window', r.payment_id)
     from reservation r
     join limit_window w using (access_item_id, interval_index)
@@ -196,6 +207,11 @@ const VIOLATIONS = Prisma.sql`
      and r.charged_at > pause.at + ${CLOCKS_APART_MAX_SECONDS} * interval '1 second'
      and (pause.until is null or r.charged_at < pause.until - ${CLOCKS_APART_MAX_SECONDS} * interval '1 second')
   union all
+  select format('Payment %s: charged at %s, and act %s had stopped its grant at %s', r.payment_id, r.charged_at, act.id, act.at)
+    from grant_act act join reservation r using (grant_id)
+   where act.kind = 'stopped' and r.state in ('open', 'settled')
+     and r.charged_at > act.at + ${CLOCKS_APART_MAX_SECONDS} * interval '1 second'
+  union all
   select format('Grant %s: the hash of its consent record is not of its document', grant_id)
     from consent_record where document_hash <> sha256(convert_to(document, 'UTF8'))
   union all
@@ -224,17 +240,11 @@ const VIOLATIONS = Prisma.sql`
  * The instants charged to each interval. The instants of an interval are consecutive, so the first and the last stand for
  * all between. Read by a cursor: there are as many as windows.
  */
-const OPEN_INTERVALS = Prisma.sql`
-  declare charged_interval no scroll cursor for
+const CHARGED_INTERVALS = Prisma.sql`
   select r.access_item_id, r.interval_index::text as interval_index, a.limit_interval, min(r.charged_at) as first_at, max(r.charged_at) as last_at
     from reservation r join access_item a on a.id = r.access_item_id
    where a.limit_interval is not null and r.state in ('open', 'settled')
    group by r.access_item_id, r.interval_index, a.limit_interval`
-
-/** Number of intervals read at a time. */
-const INTERVALS_PAGE_SIZE = 5_000
-
-const NEXT_INTERVALS = Prisma.raw(`fetch ${String(INTERVALS_PAGE_SIZE)} from charged_interval`)
 
 interface ChargedInterval {
   readonly access_item_id: string
@@ -261,7 +271,8 @@ export function auditLimits(
       violations: [
         ...violations.map(({ violation }) => violation),
         ...(await findWrongIntervals(snapshot, violationsMax - violations.length)),
-        ...(await findWrongConsents(snapshot, violationsMax - violations.length))
+        ...(await findWrongConsents(snapshot, violationsMax - violations.length)),
+        ...(await findWrongActs(snapshot, violationsMax - violations.length))
       ].slice(0, violationsMax)
     }
   })
@@ -289,15 +300,14 @@ export async function tellAudit(
 }
 
 /** Finds charges to an interval that does not contain their instant: only this code knows where intervals begin. */
-async function findWrongIntervals(snapshot: Queries, violationsMax: number): Promise<string[]> {
-  const violations: string[] = []
-  await snapshot.$executeRaw(OPEN_INTERVALS)
-  for (;;) {
-    const page = await snapshot.$queryRaw<ChargedInterval[]>(NEXT_INTERVALS)
-    violations.push(...page.flatMap(findWrongInterval))
-    if (page.length < INTERVALS_PAGE_SIZE || violations.length >= violationsMax) break
+function findWrongIntervals(snapshot: Queries, violationsMax: number): Promise<string[]> {
+  const inspected = {
+    cursor: 'charged_interval',
+    rows: CHARGED_INTERVALS,
+    pageSize: 5_000,
+    findWrong: findWrongInterval
   }
-  return violations.slice(0, Math.max(0, violationsMax))
+  return findByCursor(snapshot, inspected, violationsMax)
 }
 
 function findWrongInterval(charged: ChargedInterval): string[] {

@@ -3,7 +3,8 @@ import type { Clock } from '@open-payments-server/value-types/clock'
 import { newId, type Random } from '@open-payments-server/value-types/identifiers'
 import { intervalIndexAt } from '@open-payments-server/value-types/intervals'
 import type { ActingHolder, AllowedGrant, GrantActKind } from '../../domain/allowed-grants.js'
-import { CallRefused } from '../../domain/call-refused.js'
+import { CallRefused, invalidCallField } from '../../domain/call-refused.js'
+import type { DocumentedProof } from '../../domain/consent-proof.js'
 import type { GrantCounters } from '../../domain/counters.js'
 import { checkEnd, isSameAccess, lowerAccess, type LoweredLimits } from '../../domain/lowering.js'
 import type { RevocationBus } from '../../domain/revocations.js'
@@ -12,6 +13,7 @@ import { type Database, Prisma, type Queries } from '../../modules/database.js'
 import { appended } from '../../modules/events/index.js'
 import {
   actedGrants,
+  findActs,
   grantActEvents,
   grantActValues,
   heldGrants,
@@ -34,10 +36,24 @@ export interface ChangeAllowedGrantDependencies {
   readonly onEventsAppended: () => void
 }
 
+/** A proof that counts while nothing else was done. */
+interface ProofAfterAct extends DocumentedProof {
+  /** The act that must still be the last one (UUID); undefined before the first one. */
+  readonly after: string | undefined
+}
+
 /** What an account holder wants of a grant. */
 export type WantedChange =
   | { readonly kind: 'paused' }
-  | { readonly kind: 'resumed' }
+  | {
+      readonly kind: 'resumed'
+      /** Whether what is paused is resumed only with a proof. */
+      readonly needsProof: boolean
+      /** What proved that this is wanted; undefined without a proof. */
+      readonly proof?: ProofAfterAct | undefined
+      /** The last act that whoever wants it was shown (UUID; empty for none), which must still be the last one; undefined for any. */
+      readonly seenActId?: string | undefined
+    }
   | {
       readonly kind: 'lowered'
       readonly limits: readonly LoweredLimits[]
@@ -62,13 +78,14 @@ const CHANGE = new Statement(
 )
 
 /**
- * Pauses, resumes or lowers a grant for the account holder who consented to it, and tells everyone who caches answers about its tokens.
+ * Pauses, resumes or lowers a grant for whoever holds its wallet address, and tells everyone who caches answers about its tokens.
  * It is in force once this returns: a reservation whose statement begins later meets it. Repeating it has no further effect.
  *
  * @param grantId its id (UUID)
  * @returns the grant after it
- * @throws CallRefused `not-found`, also for a grant that somebody else consented to; `grant-ended`; `invalid` naming the field that
- *   would allow more; `untold`: it is done, and repeating the call tells it again
+ * @throws CallRefused `not-found`, also for a grant of another wallet address; `grant-ended`; `consent-of-another` when it would be
+ *   resumed; `invalid` naming the field that would allow more, the proof that is of something else, or the act that is no longer the last
+ *   one; `untold`: it is done, and repeating the call tells it again
  */
 export async function changeAllowedGrant(
   acting: ActingHolder,
@@ -105,12 +122,18 @@ async function change(
 ): Promise<boolean> {
   if (grant.state === 'ended')
     throw new CallRefused('grant-ended', 'The grant has ended', { field: 'grant_id' })
+  if (wanted.kind === 'resumed' && grant.isConsentOfAnother) throw consentOfAnother()
   const nowMs = clock.now()
   const before = termsOf(grant)
   const after = decide(grant, before, wanted, nowMs)
   if (after === undefined) return false
+  if (wanted.kind === 'resumed') await assertWantedNow(on, grant.id, wanted)
   const kind: GrantActKind = wanted.kind
-  const act = { id: newId(clock, random), grantId: grant.id, kind, holder: { issuer, sub }, before, after }
+  const act = {
+    ...{ id: newId(clock, random), grantId: grant.id, kind, holder: { issuer, sub }, before, after },
+    proof: wanted.kind === 'resumed' ? wanted.proof : undefined,
+    needsProof: wanted.kind === 'resumed' && wanted.needsProof
+  }
   await CHANGE.rows(on, {
     ...grantActValues(act),
     pausedAt: after.pausedAtMs === undefined ? null : instantText(after.pausedAtMs),
@@ -119,6 +142,25 @@ async function change(
     now: instantText(nowMs)
   })
   return true
+}
+
+/** The grant is locked: an act that came in between was of somebody who saw something else. */
+async function assertWantedNow(
+  on: Queries,
+  grantId: string,
+  { needsProof, proof, seenActId }: Extract<WantedChange, { readonly kind: 'resumed' }>
+): Promise<void> {
+  const [lastAct] = await findActs(on, grantId, 1)
+  if (needsProof && (lastAct === undefined || lastAct.id !== proof?.after))
+    throw invalidCallField('id_token', 'must be about the grant after the last act on it')
+  if (seenActId !== undefined && lastAct?.id !== seenActId)
+    throw invalidCallField('seen_act_id', 'must be the last act on the grant')
+}
+
+function consentOfAnother(): CallRefused {
+  const message =
+    'Somebody else consented to the grant when they held the wallet: it can be paused, lowered and stopped'
+  return new CallRefused('consent-of-another', message, { field: 'grant_id' })
 }
 
 function termsOf({ access, endsAtMs, pausedAtMs }: AllowedGrant): Terms {
@@ -135,7 +177,7 @@ function decide(grant: AllowedGrant, before: Terms, wanted: WantedChange, nowMs:
     case 'lowered': {
       const access = lowerAccess(before.access, wanted.limits)
       const { endsAtMs } = wanted
-      if (endsAtMs !== undefined) checkEnd(endsAtMs, grant.endedAtMs, nowMs)
+      if (endsAtMs !== undefined) checkEnd(endsAtMs, before.endsAtMs, nowMs)
       const isSameEnd = endsAtMs === undefined || endsAtMs === before.endsAtMs
       if (isSameEnd && isSameAccess(before.access, access)) return undefined
       return { ...before, access, endsAtMs: endsAtMs ?? before.endsAtMs }

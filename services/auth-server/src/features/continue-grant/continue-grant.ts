@@ -1,5 +1,7 @@
 import { type ContinuedGrant, decideContinuation } from '../../domain/continuation.js'
+import type { AccessItem } from '../../domain/access.js'
 import type { GrantCounters } from '../../domain/counters.js'
+import { accessAt } from '../../domain/grant-expiry.js'
 import {
   clientFrozen,
   requestDenied,
@@ -8,7 +10,7 @@ import {
   wrongInteractionReference
 } from '../../domain/errors.js'
 import type { AccessTokenWire, ContinueWire, SubjectRequest } from '../../domain/grants.js'
-import { makeToken, type TokenMaker } from '../../domain/new-token.js'
+import { makeToken, type NewToken, type TokenMaker } from '../../domain/new-token.js'
 import { isSameSecret } from '../../domain/secrets.js'
 import type { Queries } from '../../modules/database.js'
 import { restartWait } from '../../modules/grants/index.js'
@@ -96,10 +98,19 @@ async function issue(
     dependencies.tokenHolders.remember({ id: token.id, secretHash: token.hash, holder: grant.holder })
   }
   return {
-    ...(token === undefined ? {} : { access_token: token.tellClient(grant.access) }),
+    ...(token === undefined ? {} : { access_token: tellClient(token, grant.access, result.endsAtMs, nowMs) }),
     ...(grant.subject === undefined ? {} : { subject: grant.subject }),
     continue: continuationOf(grant, dependencies)
   }
+}
+
+function tellClient(
+  token: NewToken,
+  access: readonly AccessItem[],
+  endsAtMs: number | undefined,
+  nowMs: number
+): AccessTokenWire {
+  return token.tellClient(accessAt(access, nowMs), Math.min(token.expiresAtMs, endsAtMs ?? Infinity))
 }
 
 async function wait(

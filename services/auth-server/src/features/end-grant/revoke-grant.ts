@@ -1,3 +1,4 @@
+import type { Acting } from '@open-payments-server/service-kit/operators'
 import { findGrant, type OperatedGrant } from '../../modules/grants/index.js'
 import { endGrant, publishRevoked, type RevokeGrantDependencies } from './end-grant.js'
 
@@ -10,11 +11,11 @@ import { endGrant, publishRevoked, type RevokeGrantDependencies } from './end-gr
  */
 export async function revokeGrant(
   grantId: string,
-  dependencies: RevokeGrantDependencies
+  dependencies: RevokeGrantDependencies & Acting
 ): Promise<OperatedGrant | undefined> {
   const { database, clock } = dependencies
   const end = { state: 'revoked', from: ['pending', 'approved', 'issued', 'rejected'] } as const
-  await endGrant(database, { grantId }, end, clock.now())
+  if (!(await endGrant(database, { grantId }, end, clock.now()))) dependencies.onUnchanged()
   const grant = await findGrant(database, grantId)
   if (grant === undefined) return undefined
   await publishRevoked(grantId, dependencies)

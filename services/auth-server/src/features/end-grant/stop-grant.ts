@@ -33,12 +33,12 @@ const RECORD = new Statement(
 )
 
 /**
- * Ends a grant and all its tokens for the account holder who consented to it, and publishes it to everyone who relies on them. It is in
+ * Ends a grant and all its tokens for whoever holds its wallet address, and publishes it to everyone who relies on them. It is in
  * force once this returns: a reservation whose statement begins later is refused. Changes nothing when the grant was ended already.
  *
  * @param grantId its id (UUID)
  * @returns the grant as it is now
- * @throws CallRefused `not-found`, also for a grant that somebody else consented to; `untold`: the grant is stopped, and repeating the
+ * @throws CallRefused `not-found`, also for a grant of another wallet address; `untold`: the grant is stopped, and repeating the
  *   call publishes it again
  */
 export async function stopGrant(
@@ -83,7 +83,9 @@ async function stop(
     kind: 'stopped' as const,
     holder: { issuer, sub },
     before: terms,
-    after: terms
+    after: terms,
+    proof: undefined,
+    needsProof: false
   }
   await RECORD.rows(on, {
     ...grantActValues(act),

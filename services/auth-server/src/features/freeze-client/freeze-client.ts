@@ -1,5 +1,6 @@
 import { instantText, placeholder, Statement } from '@open-payments-server/database'
 import type { Logger } from '@open-payments-server/runtime'
+import type { Acting } from '@open-payments-server/service-kit/operators'
 import type { Clock } from '@open-payments-server/value-types/clock'
 import { newId, type Random } from '@open-payments-server/value-types/identifiers'
 import { CallRefused, invalidCallField } from '../../domain/call-refused.js'
@@ -35,6 +36,8 @@ export interface FreezeRequest {
   /** URL of the client's wallet address, or its key's thumbprint (RFC 7638), with or without `jwk:` before it. */
   readonly client: string
   readonly reason: string
+  /** Ends only the freeze since then, in milliseconds since the Unix epoch; undefined for whichever there is. */
+  readonly sinceMs: number | undefined
   /** Who orders it: a person, or the names in a machine's certificate; none for a machine in plain text. */
   readonly clientNames: readonly string[]
 }
@@ -59,13 +62,14 @@ const FREEZE = new Statement<{ known: boolean; changed: boolean }>(
  * effect: the first freeze stays as it was ordered.
  *
  * @returns the client after it
- * @throws CallRefused `invalid`; `not-found` for a client that has no grant and was never frozen
+ * @throws CallRefused `invalid`; `not-found` for a client that has no grant and was never frozen; `another-freeze` where another one stands
+ *   than the one to end
  */
 export async function freezeClient(
   request: FreezeRequest,
-  dependencies: FreezeClientDependencies
+  dependencies: FreezeClientDependencies & Acting
 ): Promise<OperatedClient> {
-  const { freezes: doesFreeze, reason, clientNames } = request
+  const { freezes: doesFreeze, reason, sinceMs, clientNames } = request
   const { database, clock, random, revocations, logger, onEventsAppended } = dependencies
   assertReason(reason)
   const client = readClient(request.client)
@@ -75,15 +79,21 @@ export async function freezeClient(
     id: newId(clock, random),
     by: clientNames.join(', ').slice(0, NAMES_LENGTH_MAX),
     reason,
+    since: sinceMs === undefined ? null : instantText(sinceMs),
     now: instantText(clock.now())
   })
   if (result?.known !== true) throw unknownClient()
   if (result.changed) {
     logger.info({ client, reason, by: clientNames }, doesFreeze ? 'frozen' : 'no longer frozen')
     onEventsAppended()
-  }
+  } else dependencies.onUnchanged()
+  const found = await findClientFreeze(database, client)
+  if (sinceMs !== undefined && found.freeze !== undefined)
+    throw new CallRefused('another-freeze', 'the client was frozen anew: that is another freeze', {
+      field: 'freeze_time'
+    })
   await revocations.publish({ kind: 'client', client })
-  return findClientFreeze(database, client)
+  return found
 }
 
 /**
@@ -110,12 +120,18 @@ function assertReason(reason: string): void {
 /** A thumbprint: SHA-256, base64url. */
 const THUMBPRINT = /^(?:jwk:)?([\w-]{43})$/
 
-function readClient(text: string): string {
+/** The one name of a client, whichever of its names an operator calls it by; undefined for a text that names none. */
+export function findClientName(text: string): string | undefined {
   const [, jwkThumbprint] = THUMBPRINT.exec(text) ?? []
   if (jwkThumbprint !== undefined) return nameClient({ walletAddress: undefined, jwkThumbprint })
   const walletAddress = normalizeWalletAddress(text)
-  if (walletAddress === undefined) throw unknownClient()
-  return nameClient({ walletAddress, jwkThumbprint: undefined })
+  return walletAddress && nameClient({ walletAddress, jwkThumbprint: undefined })
+}
+
+function readClient(text: string): string {
+  const client = findClientName(text)
+  if (client === undefined) throw unknownClient()
+  return client
 }
 
 function unknownClient(): CallRefused {

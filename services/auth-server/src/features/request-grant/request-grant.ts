@@ -8,14 +8,15 @@ import {
   cannotResolve,
   type ClientDirectory,
   DocumentUnavailable,
-  keysUrlOf
+  keysUrlOf,
+  spelledOtherwise
 } from '../../domain/clients.js'
 import type { AuthenticationFailureCounter, GrantCounters } from '../../domain/counters.js'
 import { clientFrozen, invalidField, unresolvedClient } from '../../domain/errors.js'
 import type { AccessTokenWire, ContinueWire } from '../../domain/grants.js'
 import type { FinishRequest } from '../../domain/interactions.js'
 import { makeToken, type TokenMaker } from '../../domain/new-token.js'
-import { withQuery } from '../../domain/urls.js'
+import { normalizeWalletAddress, withQuery } from '../../domain/urls.js'
 import type { NewGrant } from '../../modules/grants/index.js'
 import type { TokenHolders } from '../../modules/tokens/index.js'
 import type { BeginGrant } from './begin-grants.js'
@@ -115,13 +116,22 @@ function checkMayInteract(request: GrantRequest, allowHttp: boolean): string {
   return request.client.walletAddress
 }
 
-/** The name shown to the account holder; the client's address if it publishes none. */
+/**
+ * The name shown to the account holder; the client's address if it publishes none.
+ *
+ * @throws Refusal `unresolved-client` for a client whose wallet address says that it is another one; `host-unavailable`
+ */
 async function findClientName(
   walletAddress: string,
   { directory, counters }: Pick<RequestGrantDependencies, 'directory' | 'counters'>
 ): Promise<string> {
   try {
-    return (await directory.getWalletAddress(walletAddress)).publicName ?? walletAddress
+    const { id, publicName } = await directory.getWalletAddress(walletAddress)
+    if (id !== undefined && normalizeWalletAddress(id) !== walletAddress) {
+      counters.countAuthenticationFailure('client')
+      throw spelledOtherwise(id)
+    }
+    return publicName ?? walletAddress
   } catch (error) {
     if (!(error instanceof DocumentUnavailable)) throw error
     counters.countAuthenticationFailure('client')

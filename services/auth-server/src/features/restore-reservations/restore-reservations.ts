@@ -11,7 +11,7 @@ export type RestoreResult =
   | 'restored'
   /** There is no such grant. */
   | 'unknown-grant'
-  /** It was charged on the timeline that the database is on, which lost nothing. */
+  /** It was charged since the database became what it is, which lost nothing. */
   | 'not-lost'
   /** No access item of the grant allows the payment at that instant. */
   | 'not-allowed'

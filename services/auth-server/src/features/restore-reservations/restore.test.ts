@@ -11,7 +11,7 @@ beforeEach(async () => {
 })
 afterEach(() => auth.stop())
 
-/** The database changed its timeline after what was charged until now, by the clock of the tests. */
+/** The database became another one after what was charged until now, by the clock of the tests. */
 async function changeTimeline(): Promise<void> {
   auth.clock.advanceSeconds(1)
   await auth.database.query('update event_epoch set began_at = $1', [new Date(auth.clock.now())])
@@ -129,11 +129,19 @@ describe('Restore', () => {
     expect(await auth.violations()).toEqual([])
   })
 
-  it('refuses what was charged on the timeline that the database is on, which lost nothing', async () => {
+  it('records it in a restored dump, of which nobody has published anything yet', async () => {
+    const grant = await auth.grant({ access: [spending({ debitAmount: usd(1_000n) })] })
+    const lost = lostOf(grant, auth.payment(grant.token))
+    await auth.database.query('update event_epoch set database_oid = 1, table_oid = 1')
+    expect(await restore(lost)).toEqual(['restored'])
+    expect(await auth.violations()).toEqual([])
+  })
+
+  it('refuses what was charged since the database became what it is, which lost nothing', async () => {
     const grant = await auth.grant({ access: [spending()] })
     const lost = lostOf(grant, auth.payment(grant.token))
     const refusal =
-      'FAILED_PRECONDITION charge_time: It was charged after the database changed its timeline, or that never changed'
+      'FAILED_PRECONDITION charge_time: It was charged after the last failover or restore of the database, or there was none'
     expect(await restore(lost)).toEqual([refusal])
     await changeTimeline()
     expect(await restore({ ...lost, chargeTime: new Date(auth.clock.now()) })).toEqual([refusal])

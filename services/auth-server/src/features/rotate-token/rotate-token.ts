@@ -1,5 +1,6 @@
 import type { Logger } from '@open-payments-server/runtime'
 import type { GrantCounters } from '../../domain/counters.js'
+import { accessAt } from '../../domain/grant-expiry.js'
 import { clientFrozen, invalidRotation, invalidToken } from '../../domain/errors.js'
 import type { AccessTokenWire } from '../../domain/grants.js'
 import { makeToken, type TokenMaker } from '../../domain/new-token.js'
@@ -43,5 +44,7 @@ export async function rotateToken(
     logger.error({ err: error }, 'a rotation could not be published')
   }
   counters.countToken('rotated')
-  return { access_token: token.tellClient(rotation.access, rotation.expiresAtMs) }
+  return {
+    access_token: token.tellClient(accessAt(rotation.access, token.createdAtMs), rotation.expiresAtMs)
+  }
 }

@@ -1,8 +1,9 @@
+import { payeesOf } from '@open-payments-server/value-types/intervals'
 import { formatAccessItem } from '../../domain/access.js'
 import { unknownInteraction } from '../../domain/errors.js'
 import type { InteractionReader } from '../../domain/interactions.js'
 import type { SignInRule } from '../../domain/sign-in-rule.js'
-import { consentTerms, payeesOf } from '../consent-document.js'
+import { consentTerms } from '../consent-document.js'
 import type { IdentityProviderRoute } from '../identity-provider-route.js'
 
 /** Members of an access item that an acceptance may make less than they were asked. It may also leave out items. */
@@ -36,6 +37,7 @@ export function showGrantRoute(dependencies: ShowGrantRouteDependencies): Identi
         walletAddress,
         payees: payeesOf(grant.access),
         state,
+        endsAt: grant.endsAtMs === undefined ? null : new Date(grant.endsAtMs).toISOString(),
         expiresAt: new Date(expiresAtMs).toISOString(),
         client: grant.client,
         clientName: grant.clientName,
@@ -43,7 +45,7 @@ export function showGrantRoute(dependencies: ShowGrantRouteDependencies): Identi
         mayChange: MAY_CHANGE,
         consentProof,
         signIn: consentProof === 'none' ? null : (signInRule(grant.access) ?? null),
-        document: consentTerms(interaction, grant.access, grantEndpoint)
+        document: consentTerms(interaction, grant, grantEndpoint)
       })
     }
   }

@@ -20,7 +20,8 @@ export function startInteractionRoute(dependencies: StartInteractionRouteDepende
       const id = request.param('id')
       const browser = {
         ...interactionCookie.read(request.get('cookie')),
-        mayBind: request.method === 'GET'
+        mayBind: request.method === 'GET',
+        takesPage: request.accepts(['json', 'html']) === 'html'
       }
       const { location, cookie } = await startInteraction(
         { id, nonce: request.param('nonce'), browser },

@@ -24,6 +24,8 @@ import { bindBrowser } from '../../modules/interactions/index.js'
 export interface StartingBrowser extends FinishingBrowser {
   /** Whether the interaction may be bound to it: not when a scanner only follows the link. */
   readonly mayBind: boolean
+  /** Whether a person is shown what happens, as a page: false for programs. */
+  readonly takesPage: boolean
 }
 
 /** Where a browser is sent when it starts an interaction. */
@@ -53,10 +55,11 @@ export interface StartingRequest {
 
 /**
  * Sends a browser to the consent page (RFC 9635 §4.1.1). When the interaction is over, the browser that began is sent there
- * again, unless it proves that the interaction ended in it: the consent page knows the browser that decided.
+ * again, unless it proves that the interaction ended in it: the consent page knows the browser that decided. A person who did not begin
+ * is not sent to the client by it: anybody can ask for a grant, and mail its link once it is over (RFC 9700 §4.11.2).
  *
  * @throws Refusal `unknown-interaction`; `interaction-not-startable` when another browser opened the interaction first, or
- *   when it has ended and the client is not to be notified; the browser in which it ended is told how
+ *   when it has ended and the client is not to be notified of it by this browser; the browser in which it ended is told how
  */
 export async function startInteraction(
   { id, nonce, browser }: StartingRequest,
@@ -68,6 +71,7 @@ export async function startInteraction(
   if (interaction.browserHash !== undefined && !isOwn) throw startedElsewhere()
   const nowMs = dependencies.clock.now()
   if (!isOpen(interaction, nowMs)) {
+    if (!isOwn && browser.takesPage) throw interactionOver(undefined)
     const toClient = locationAfterEnd(interaction, browser, nowMs)
     return {
       location: toClient ?? consentPageOf(interaction, dependencies.consentPageUrl),

@@ -5,6 +5,7 @@ import {
   type ClientDirectory,
   DirectoryBusy,
   DocumentGone,
+  DocumentOfAnother,
   DocumentUnavailable,
   HostUnavailable
 } from '../../domain/clients.js'
@@ -22,7 +23,7 @@ describe('the client directory', () => {
   let fetched: string[]
   let warned: unknown[]
   let vouchedFor: string[]
-  let answer: () => Promise<{ body: unknown; maxAgeSeconds?: number }>
+  let answer: () => Promise<{ body: unknown; maxAgeSeconds?: number; headers?: Record<string, string> }>
 
   beforeEach(() => {
     clock = new TestClock()
@@ -43,8 +44,8 @@ describe('the client directory', () => {
       httpClient: {
         async getJson(url) {
           fetched.push(url)
-          const { body, maxAgeSeconds } = await answer()
-          return { status: 200, headers: {}, body, maxAgeSeconds }
+          const { body, maxAgeSeconds, headers = {} } = await answer()
+          return { status: 200, headers, body, maxAgeSeconds }
         },
         vouchFor: (url) => void vouchedFor.push(url)
       },
@@ -290,6 +291,44 @@ describe('the client directory', () => {
       clock.advanceSeconds(3)
       fail()
       await expect(directory.findKey(SHOP, 'first')).rejects.toThrow(DocumentUnavailable)
+    })
+  })
+
+  describe('of keys that say whose they are', () => {
+    const published = (location: string) => {
+      answer = async () => ({ body: { keys: [first.jwk] }, headers: { 'content-location': location } })
+    }
+
+    it.each([
+      'https://wallet.test/mallory/jwks.json',
+      'https://other.test/shop/jwks.json',
+      'http://wallet.test/shop/jwks.json',
+      'https://wallet.test/jwks.json'
+    ])('takes none of another address: %s', async (location) => {
+      published(location)
+      const error: unknown = await directory.findKey(SHOP, 'first').catch((thrown: unknown) => thrown)
+      expect(error).toBeInstanceOf(DocumentOfAnother)
+      expect(error).toMatchObject({ walletAddress: location.replace('/jwks.json', '') })
+    })
+
+    it.each([
+      `${SHOP}/jwks.json`,
+      'HTTPS://WALLET.test:443/shop//jwks.json',
+      // What servers say of a variant, or of where it is kept: nothing about whose keys these are.
+      'jwks.json',
+      'https://files.test/shop/jwks.json.en',
+      'nonsense'
+    ])('takes its own, and those that name nobody else: %s', async (location) => {
+      published(location)
+      expect(await directory.findKey(SHOP, 'first')).toBeDefined()
+    })
+
+    it('uses those from before no longer', async () => {
+      directory = create({ staleKeysSeconds: 300 })
+      await directory.findKey(SHOP, 'first')
+      published('https://wallet.test/mallory/jwks.json')
+      clock.advanceSeconds(60)
+      await expect(directory.findKey(SHOP, 'first')).rejects.toThrow(DocumentOfAnother)
     })
   })
 

@@ -1,4 +1,5 @@
 import {
+  type JsonResponse,
   OutgoingRequestError,
   type OutgoingRequestErrorReason,
   type SafeHttpClient
@@ -10,9 +11,11 @@ import {
   type ClientDirectory,
   DirectoryBusy,
   DocumentGone,
+  DocumentOfAnother,
   DocumentUnavailable,
   HostUnavailable,
   keysUrlOf,
+  ownerOfKeys,
   type WalletAddressDocument
 } from '../../domain/clients.js'
 import type { KeyLookupCounter } from '../../domain/counters.js'
@@ -76,7 +79,7 @@ export function createClientDirectory(options: ClientDirectoryOptions): ClientDi
     measure: measureKeys,
     staleSeconds: options.staleKeysSeconds,
     onLookup: options.countKeyLookup,
-    fetch: (url) => fetchDocument(from, url, readKeys)
+    fetch: (url) => fetchDocument(from, url, readOwnKeys)
   })
   const walletAddresses = new DocumentCache<WalletAddressDocument>({
     ...limits,
@@ -132,17 +135,29 @@ function measureTexts(document: object): number {
 async function fetchDocument<Document>(
   { httpClient, ownOrigins }: Pick<ClientDirectoryOptions, 'httpClient' | 'ownOrigins'>,
   url: string,
-  read: (body: unknown) => Document | undefined
+  read: (body: unknown, answer: JsonResponse, url: string) => Document | undefined
 ): Promise<Fetched<Document>> {
   try {
-    const { body, maxAgeSeconds } = await httpClient.getJson(url)
-    const document = read(body)
+    const answer = await httpClient.getJson(url)
+    const document = read(answer.body, answer, url)
     if (document === undefined) throw new DocumentUnavailable('the document is not what it should be')
-    return { document, maxAgeSeconds }
+    return { document, maxAgeSeconds: answer.maxAgeSeconds }
   } catch (error) {
     if (!(error instanceof OutgoingRequestError)) throw error
     throw failureOf(error, ownOrigins.includes(new URL(url).origin))
   }
+}
+
+/**
+ * Reads the keys of a client, unless they say that they are those of another wallet address by `Content-Location`, the URL of what an
+ * answer contains (RFC 9110 §8.7). One that names no keys, such as a variant of a file, says nothing about whose they are.
+ *
+ * @throws DocumentOfAnother
+ */
+function readOwnKeys(body: unknown, { headers }: JsonResponse, url: string): ClientKeys | undefined {
+  const owner = ownerOfKeys(headers['content-location'] ?? '')
+  if (owner !== undefined && owner !== ownerOfKeys(url)) throw new DocumentOfAnother(owner)
+  return readKeys(body)
 }
 
 function failureOf(error: OutgoingRequestError, isOwn: boolean): Error {

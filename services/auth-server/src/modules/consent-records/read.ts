@@ -30,17 +30,17 @@ export async function findConsentRecord(
 }
 
 /**
- * Fragment, a condition: whether no other person than one proved the consent to a grant: they did, or nobody proved it.
+ * Fragment, a condition: whether another person than one proved the consent to a grant; not if nobody proved it. It looks up one record for
+ * each grant: for `exists`, PostgreSQL may read all records first.
  *
  * @param grantId names the grant's id
  * @param person how their issuer names them
  */
-export function isConsentOf(
+export function isConsentOfAnother(
   grantId: Prisma.Sql,
   person: { readonly issuer: Prisma.Sql; readonly sub: Prisma.Sql }
 ): Prisma.Sql {
   return Prisma.sql`
-  not exists (
-    select 1 from consent_record c
-     where c.grant_id = ${grantId} and (c.issuer <> ${person.issuer} or c.sub <> ${person.sub}))`
+  coalesce((
+    select c.issuer <> ${person.issuer} or c.sub <> ${person.sub} from consent_record c where c.grant_id = ${grantId}), false)`
 }

@@ -4,16 +4,20 @@ import { Prisma, type Queries } from '../database.js'
 
 /** The parameter of {@link freezes}: whether it freezes, or ends a freeze. */
 const FREEZES = Prisma.sql`${placeholder('freezes')}::boolean`
-const [BY, REASON, NOW] = [
+const [BY, REASON, SINCE, NOW] = [
   Prisma.sql`${placeholder('by')}::text`,
   Prisma.sql`${placeholder('reason')}::text`,
+  Prisma.sql`${placeholder('since')}::timestamptz`,
   Prisma.sql`${placeholder('now')}::timestamptz`
 ]
 
+/** Whether the freeze of a client `f` is the one that is to end, where only one is. */
+const isMeant = Prisma.sql`(${SINCE} is null or f.frozen_at = ${SINCE})`
+
 /**
  * Fragment: the part `changed` (`id`), which freezes the client of the part `known (client)`, if there is one, or ends its freeze.
- * One that is as ordered already keeps its freeze. Takes `id` (UUID, of a client that was never frozen before), `freezes`, `by`,
- * `reason` and `now`.
+ * One that is as ordered already keeps its freeze, and so does one with another freeze than the one since then that is to end. Takes `id`
+ * (UUID, of a client that was never frozen before), `freezes`, `by`, `reason`, `since` and `now`.
  */
 export const freezes = Prisma.sql`
   changed as (
@@ -21,10 +25,10 @@ export const freezes = Prisma.sql`
     select ${placeholder('id')}::uuid, client, ${NOW}, ${BY}, ${REASON} from known where ${FREEZES}
     union all
     select f.id, f.client, null, null, null from known join client_freeze f using (client)
-     where not ${FREEZES} and f.frozen_at is not null
+     where not ${FREEZES} and f.frozen_at is not null and ${isMeant}
     on conflict (client) do update
        set frozen_at = excluded.frozen_at, frozen_by = excluded.frozen_by, freeze_reason = excluded.freeze_reason
-     where (f.frozen_at is null) = (excluded.frozen_at is not null)
+     where (f.frozen_at is null) = (excluded.frozen_at is not null) and ${isMeant}
     returning f.id
   )`
 

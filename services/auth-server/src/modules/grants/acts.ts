@@ -1,6 +1,7 @@
 import { placeholder } from '@open-payments-server/database'
 import type { AccessItem } from '../../domain/access.js'
 import type { GrantActKind, Holder } from '../../domain/allowed-grants.js'
+import type { DocumentedProof } from '../../domain/consent-proof.js'
 import type { GrantedAccessItem } from '../../domain/token-record.js'
 import { Prisma, type Queries } from '../database.js'
 import { restoreGrantedItem, storeAccessItem, type StoredAccessItem } from './access-items.js'
@@ -30,6 +31,10 @@ export interface GrantChange {
   readonly holder: Holder
   readonly before: Terms
   readonly after: Terms
+  /** What proved that it was wanted; undefined where the caller was believed. */
+  readonly proof: DocumentedProof | undefined
+  /** Whether it counts only with a proof. */
+  readonly needsProof: boolean
 }
 
 /** Fragment: locks the grant of the value `grantId`, so that its terms stay as the next statement reads them. */
@@ -72,14 +77,17 @@ export const loweredItems = Prisma.sql`
 export function insertedGrantActs(counted: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`
   inserted_grant_act as (
-    insert into grant_act (id, grant_id, kind, before, after, counted, issuer, sub, at)
+    insert into grant_act (
+      id, grant_id, kind, before, after, counted, issuer, sub, at, needs_proof, document, id_token, ownership)
     select ${placeholder('actId')}::uuid, grant_id, ${placeholder('kind')}::grant_act_kind, ${placeholder('before')}::jsonb,
-           ${placeholder('after')}::jsonb, ${counted}, ${placeholder('issuer')}::text, ${placeholder('sub')}::text, changed_at
+           ${placeholder('after')}::jsonb, ${counted}, ${placeholder('issuer')}::text, ${placeholder('sub')}::text, changed_at,
+           ${placeholder('needsProof')}::boolean, ${placeholder('document')}::text, ${placeholder('idToken')}::text,
+           ${placeholder('ownership')}::text
       from acted_grant)`
 }
 
 /** The values of {@link insertedGrantActs} and {@link grantActEvents}. */
-export function grantActValues({ id, grantId, kind, holder, before, after }: GrantChange) {
+export function grantActValues({ id, grantId, kind, holder, before, after, proof, needsProof }: GrantChange) {
   return {
     actId: id,
     grantId,
@@ -87,7 +95,11 @@ export function grantActValues({ id, grantId, kind, holder, before, after }: Gra
     before: JSON.stringify(storeTerms(before)),
     after: JSON.stringify(storeTerms(after)),
     issuer: holder.issuer,
-    sub: holder.sub
+    sub: holder.sub,
+    needsProof,
+    document: proof?.document ?? null,
+    idToken: proof?.idToken ?? null,
+    ownership: proof?.ownership ?? null
   }
 }
 
@@ -116,18 +128,18 @@ function restoreTerms({ access, endsAt, pausedAt }: StoredTerms): Terms {
 }
 
 /**
- * Selects the access of a grant as it was consented to, as JSON like `accessOf`; null if it was never lowered.
+ * Selects the terms of a grant as it was consented to, as JSON of {@link StoredTerms}; null if it was never lowered.
  *
  * @param grantId names the grant's id
  */
-export function consentedAccessOf(grantId: Prisma.Sql): Prisma.Sql {
+export function consentedTermsOf(grantId: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`(
-    select act.before -> 'access' from grant_act act where act.grant_id = ${grantId} and act.kind = 'lowered'
+    select act.before from grant_act act where act.grant_id = ${grantId} and act.kind = 'lowered'
      order by act.at limit 1)`
 }
 
-/** An act as it is kept. */
-export interface StoredAct extends GrantChange {
+/** An act as it is kept, without what proved it. */
+export interface StoredAct extends Omit<GrantChange, 'proof' | 'needsProof'> {
   /** When it was done, in milliseconds since 1970. */
   readonly atMs: number
 }
@@ -141,7 +153,8 @@ export async function findActs(
   const rows = await on.grantAct.findMany({
     where: { grantId },
     orderBy: { at: 'desc' },
-    take: countMax
+    take: countMax,
+    omit: { document: true, idToken: true, ownership: true }
   })
   return rows.map(({ id, kind, issuer, sub, before, after, at }) => ({
     id,

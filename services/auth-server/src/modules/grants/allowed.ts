@@ -3,12 +3,15 @@ import type { AllowedState } from '../../domain/allowed-grants.js'
 import type { GrantState } from '../../domain/grants.js'
 import { Prisma } from '../database.js'
 import { accessOf, type StoredAccessItem } from './access-items.js'
-import { consentedAccessOf } from './acts.js'
+import { consentedTermsOf, type StoredTerms } from './acts.js'
 
-/** The state of a grant `g` that was consented to, as its account holder sees it at the value `now`. */
+/**
+ * The state of a grant `g` that was consented to, as its account holder sees it at the value `now`: over only when none of its tokens is
+ * active any more, and not already when nothing can be paid.
+ */
 const ALLOWED_STATE = Prisma.sql`
   case when g.state in ('rejected', 'revoked')
-            or least(g.ends_at, g.payable_until, g.continue_before) <= ${placeholder('now')}::timestamptz then 'ended'
+            or least(g.ends_at, g.continue_before) <= ${placeholder('now')}::timestamptz then 'ended'
        when g.paused_at is not null then 'paused'
        else 'in-force' end`
 
@@ -21,8 +24,8 @@ export const ALLOWED_COLUMNS = Prisma.sql`
   g.id, g.state, ${ALLOWED_STATE} as "allowedState", g.client_wallet_address as "clientWalletAddress",
   g.client_jwk_thumbprint as "clientJwkThumbprint", g.client_name as "clientName", g.created_at as "createdAt",
   g.updated_at as "updatedAt", g.paused_at as "pausedAt", g.ends_at as "endsAt",
-  case when g.state = 'revoked' then g.updated_at else least(g.ends_at, g.payable_until) end as "endedAt",
-  ${accessOf(Prisma.sql`g.id`)} as access, ${consentedAccessOf(Prisma.sql`g.id`)} as "consentedAccess"`
+  case when g.state = 'revoked' then g.updated_at else g.ends_at end as "endedAt", g.payable_until as "payableUntil",
+  ${accessOf(Prisma.sql`g.id`)} as access, ${consentedTermsOf(Prisma.sql`g.id`)} as "consentedTerms"`
 
 /** What an account holder sees of a grant. */
 export interface AllowedRow {
@@ -35,11 +38,13 @@ export interface AllowedRow {
   readonly createdAt: Date
   readonly updatedAt: Date
   readonly pausedAt: Date | null
-  /** As an account holder set it. */
+  /** From when on no token of it is active: as an account holder set it, or when nothing is left of it. */
   readonly endsAt: Date | null
-  /** When it ends, or ended. */
+  /** The same, or when it was revoked. */
   readonly endedAt: Date | null
+  /** From when on nothing can be paid, because the last interval is over. */
+  readonly payableUntil: Date | null
   readonly access: readonly (StoredAccessItem & { readonly id: string })[]
-  /** null if it was never lowered. */
-  readonly consentedAccess: readonly (StoredAccessItem & { readonly id: string })[] | null
+  /** As it was consented to; null if it was never lowered. */
+  readonly consentedTerms: StoredTerms | null
 }

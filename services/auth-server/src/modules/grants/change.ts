@@ -3,20 +3,21 @@ import type { GrantState } from '../../domain/grants.js'
 import type { GrantedItem } from '../../domain/narrowing.js'
 import { Prisma, type Queries } from '../database.js'
 import { storeAccessItem } from './access-items.js'
-import { IS_HOLDER_FROZEN } from './read.js'
+import { IS_HOLDER_FROZEN, isBeforeEnd } from './read.js'
 
 // Each changes a grant's row, which decides between racing changes. What belongs to the grant is changed by other parts of
 // the same statement, which read the results of these.
 
 /**
- * Approves the pending grants of `open_interaction (grant_id)`, to be continued before the value `continueBefore`. Returns
+ * Approves the pending grants of `open_interaction (grant_id)`, to be continued before the value `continueBefore`, and to end at the value
+ * `endsAt` unless that is null. Returns
  * `approved_grant (grant_id, state, changed_at)`.
  */
 export const approvedGrants = Prisma.sql`
   approved_grant as (
     update grant_request g
        set state = 'approved', continue_before = ${placeholder('continueBefore')}::timestamptz,
-           updated_at = ${placeholder('now')}::timestamptz
+           ends_at = ${placeholder('endsAt')}::timestamptz, updated_at = ${placeholder('now')}::timestamptz
       from open_interaction i
      where g.id = i.grant_id and g.state = 'pending'
     returning g.id as grant_id, g.state, g.updated_at as changed_at)`
@@ -58,17 +59,19 @@ export function grantedAccessValue(granted: readonly GrantedItem[] | undefined):
 }
 
 /**
- * Issues the grant of the value `grantId` if it is approved, and its client is not frozen: to be paid under until the value `endsAt`.
- * Returns `issued_grant (grant_id, state,
- * changed_at)`.
+ * Issues the grant of the value `grantId` at the value `now` if it is approved and not over, and its client is not frozen: to be paid under
+ * until the value `payableUntil`, and to end with the value `usableUntil` at the latest. Returns `issued_grant (grant_id, state, changed_at,
+ * ends_at)`.
  */
 export const issuedGrants = Prisma.sql`
   issued_grant as (
     update grant_request g
        set state = 'issued', continue_after = null, continue_before = null, updated_at = ${placeholder('now')}::timestamptz,
-           payable_until = ${placeholder('endsAt')}::timestamptz
+           payable_until = ${placeholder('payableUntil')}::timestamptz,
+           ends_at = least(g.ends_at, ${placeholder('usableUntil')}::timestamptz)
      where id = ${placeholder('grantId')}::uuid and state = 'approved' and not ${IS_HOLDER_FROZEN}
-    returning id as grant_id, state, updated_at as changed_at)`
+       and ${isBeforeEnd(Prisma.sql`${placeholder('now')}::timestamptz`)}
+    returning id as grant_id, state, updated_at as changed_at, ends_at)`
 
 /** How a grant ends. */
 export interface GrantEnd {

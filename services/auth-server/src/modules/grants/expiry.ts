@@ -1,17 +1,20 @@
 import { placeholder } from '@open-payments-server/database'
 import { Prisma } from '../database.js'
 
-/** Fragment: remembers to tell that the grant of `issued_grant` ends at the value `endsAt`, unless that is null. */
+/**
+ * Fragment: remembers to tell that nothing can be paid under the grant of `issued_grant (grant_id, ends_at)` any more: from the value
+ * `payableUntil` or its end on, unless it has neither.
+ */
 export const expectedExpiries = Prisma.sql`
   expected_expiry as (
     insert into grant_expiry (grant_id, ends_at)
-    select grant_id, ${placeholder('endsAt')}::timestamptz from issued_grant
-     where ${placeholder('endsAt')}::timestamptz is not null)`
+    select grant_id, least(ends_at, ${placeholder('payableUntil')}::timestamptz) from issued_grant
+     where coalesce(ends_at, ${placeholder('payableUntil')}::timestamptz) is not null)`
 
 /**
  * Fragment: forgets, at the value `now`, up to `countMax` expiries before the value `soon`, the first ones first. Those of grants
  * that are issued still, and not over yet, are to be told: `expiring_grant`. Their rows are locked, so that one that is being
- * ended is told as ended, or first as expiring.
+ * ended is told as ended, or first as expiring. They are looked up by their ids: a plan made while there were few would read all grants.
  */
 export const forgottenExpiries = Prisma.sql`
   due as (
@@ -20,7 +23,8 @@ export const forgottenExpiries = Prisma.sql`
   expiring_grant as (
     select g.id as grant_id, g.state, g.updated_at, due.ends_at
       from due join grant_request g on g.id = due.grant_id
-     where g.state = 'issued' and due.ends_at > ${placeholder('now')}::timestamptz
+     where g.id = any (array(select grant_id from due)) and g.state = 'issued'
+       and due.ends_at > ${placeholder('now')}::timestamptz
        for share of g),
   forgotten as (
     delete from grant_expiry where grant_id = any (array(select grant_id from due)) returning grant_id)`

@@ -47,10 +47,15 @@ export const openInteraction = Prisma.sql`
     select grant_id from interaction
      where id = ${placeholder('interactionId')}::uuid and state = 'PENDING' and expires_at > ${placeholder('now')}::timestamptz)`
 
-/** Approves the interactions of `approved_grant (grant_id)`; the value `finishCodeHash` is null when no code was issued. */
+/**
+ * Approves the interactions of `approved_grant (grant_id)`; the value `finishCodeHash` is null when no code was issued, and the value
+ * `needsConsentRecord` notes whether the consent counts only with its record.
+ */
 export const approvedInteractions = Prisma.sql`
   approved_interaction as (
-    update interaction i set state = 'APPROVED', finish_code_hash = ${placeholder('finishCodeHash')}::bytea
+    update interaction i
+       set state = 'APPROVED', finish_code_hash = ${placeholder('finishCodeHash')}::bytea,
+           needs_consent_record = ${placeholder('needsConsentRecord')}::boolean
       from approved_grant a where i.grant_id = a.grant_id)`
 
 /** Denies the interactions of those of `ended_grant (grant_id, state)` that their account holders rejected. */

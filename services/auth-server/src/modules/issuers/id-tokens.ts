@@ -39,7 +39,8 @@ export function createIdTokenVerifier(options: IdTokenVerifierOptions): IdTokenV
       if (clients === undefined) throw wrong('iss must be an issuer of CONSENT_ISSUERS')
       const payload = await verifySignature(idToken, issuer, clients, options)
       assertFor(payload, clients)
-      if (payload.nonce !== nonce) throw wrong('nonce must be the base64url SHA-256 of the consent document')
+      if (payload.nonce !== nonce)
+        throw wrong('nonce must be the base64url SHA-256 of the document that it is about')
       return restore(issuer, payload)
     }
   }

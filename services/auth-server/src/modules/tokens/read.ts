@@ -1,4 +1,6 @@
 import { bytesText, createLookup, placeholder, readBytes, Statement } from '@open-payments-server/database'
+import { payableUntilMs } from '@open-payments-server/value-types/intervals'
+import { accessAfterPayments } from '../../domain/grant-expiry.js'
 import type { IssuedToken, ManagedToken, TokenAccessReader, TokenRecord } from '../../domain/token-record.js'
 import { Prisma, type Queries } from '../database.js'
 import {
@@ -128,20 +130,36 @@ export function createTokenReader({ database }: { readonly database: Queries }):
   }
 }
 
-function toRecord(issued: IssuedToken, row: ActiveRow, nowMs: number): TokenRecord {
-  const { active, clientFrozen, grantPaused } = row
-  return { ...issued, active: active && issued.expiresAtMs > nowMs, clientFrozen, grantPaused }
+function toRecord(
+  { afterPayments, ...issued }: IssuedToken,
+  { active, clientFrozen, grantPaused }: ActiveRow,
+  nowMs: number
+): TokenRecord {
+  const { expiresAtMs } = issued
+  const isAfter = afterPayments !== undefined && afterPayments.fromMs <= nowMs
+  return {
+    ...issued,
+    access: isAfter ? afterPayments.access : issued.access,
+    holdsUntilMs: isAfter ? expiresAtMs : Math.min(expiresAtMs, afterPayments?.fromMs ?? expiresAtMs),
+    active: active && expiresAtMs > nowMs,
+    clientFrozen,
+    grantPaused
+  }
 }
 
 function restoreToken(row: TokenRow): IssuedToken {
+  const access = {
+    grantId: row.grantId,
+    grantUpdatedAtMs: row.grantUpdatedAt.getTime(),
+    items: row.access.map(restoreGrantedItem)
+  }
+  const left = accessAfterPayments(access.items)
+  const fromMs = left === access.items ? undefined : payableUntilMs(access.items)
   return {
     expiresAtMs: row.expiresAt.getTime(),
     client: restoreHolder(row),
-    access: {
-      grantId: row.grantId,
-      grantUpdatedAtMs: row.grantUpdatedAt.getTime(),
-      items: row.access.map(restoreGrantedItem)
-    },
+    access,
+    afterPayments: fromMs === undefined ? undefined : { fromMs, access: { ...access, items: left } },
     consentedWalletAddress: row.consentedWalletAddress ?? undefined
   }
 }

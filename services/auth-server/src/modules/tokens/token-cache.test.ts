@@ -7,6 +7,7 @@ const tokenOf = (grantId: string, items: readonly GrantedAccessItem[]): IssuedTo
   expiresAtMs: 0,
   client: { walletAddress: undefined, jwkThumbprint: 'thumbprint', keyId: 'key', keyX: 'x' },
   access: { grantId, grantUpdatedAtMs: 0, items },
+  afterPayments: undefined,
   consentedWalletAddress: undefined
 })
 const hashOf = (number: number): Buffer => Buffer.from(number.toString(16).padStart(64, '0'), 'hex')

@@ -1,10 +1,12 @@
 import { Statement } from '@open-payments-server/database'
+import type { Acting } from '@open-payments-server/service-kit/operators'
 import type { Approval, ApprovalAnswer } from '../../domain/approval.js'
 import { CallRefused, invalidCallField } from '../../domain/call-refused.js'
 import {
+  approving,
   decided,
-  deciding,
   decidingParameters,
+  declining,
   isAnyOverdue,
   type NewDecision,
   overdue
@@ -12,6 +14,7 @@ import {
 import { Prisma, type Queries } from '../../modules/database.js'
 import { appended } from '../../modules/events/index.js'
 import { determined } from '../../modules/grant-outcomes/index.js'
+import { hasUnknownPackets } from '../../modules/interledger/index.js'
 import { voided } from '../../modules/ledger/index.js'
 import {
   approved,
@@ -19,6 +22,7 @@ import {
   declined,
   endedEvents,
   lockedOriginals,
+  mayBeSent,
   refundsGivenBack
 } from '../../modules/outgoing-payments/index.js'
 import { refundEndedEvents, refundsFailed } from '../../modules/refunds/index.js'
@@ -38,13 +42,16 @@ export interface ApprovalRequest {
   readonly by: string | undefined
 }
 
+/** Whether the payment of the approval `a` may have been sent elsewhere, and its approval lost since. */
+const MAY_BE_SENT = mayBeSent(Prisma.sql`a.payment_id`, hasUnknownPackets(Prisma.sql`a.payment_id`))
+
 // The approval is locked first, then the payment, then the one that it refunds, then its hold's account. Of several who decide at
 // once, the first has decided when the others get the lock, and these find nothing to decide. Either all that belongs to a decision
 // changes or nothing: where a part would not, PostgreSQL cannot read the text that says so as an integer, which fails the statement.
 const APPROVE = new Statement<DecidedRow>(
   'approve-outgoing-payment',
   Prisma.sql`
-  with ${deciding}, ${approved}, ${decided}, ${appended(approvedEvents)}
+  with ${approving(MAY_BE_SENT)}, ${approved}, ${decided}, ${appended(approvedEvents)}
   select ${decidedAlike(Prisma.sql`('payments', (select count(*) from deciding), (select count(*) from payment)),
            ('approvals', (select count(*) from deciding), (select count(*) from decided))`)}
     from (select count(*) from deciding) counted`
@@ -54,7 +61,7 @@ const APPROVE = new Statement<DecidedRow>(
 const DECLINED_IDS = Prisma.sql`array(select id from ending where (select count(*) from counted) >= 0)`
 
 /** The same for declining: it ends the payment, and the refund that it makes, as processing does where nothing is sent. */
-const declining = (chosen: Prisma.Sql): Prisma.Sql => Prisma.sql`
+const ending = (chosen: Prisma.Sql): Prisma.Sql => Prisma.sql`
   with ${chosen}, ${declined}, ${determined}, ${refundsFailed}, ${lockedOriginals(Prisma.sql`array(select refund_of from refunding)`)},
        ${refundsGivenBack}, ${voided(DECLINED_IDS)}, ${decided},
        ${appended(Prisma.sql`${endedEvents} union all ${refundEndedEvents}`)}
@@ -67,8 +74,8 @@ const declining = (chosen: Prisma.Sql): Prisma.Sql => Prisma.sql`
            ('totals', (select count(distinct debit_account_id) from hold), (select count(*) from total))`)}
     from (select count(*) from deciding) counted`
 
-const DECLINE = new Statement<DecidedRow>('decline-outgoing-payment', declining(deciding))
-const DECLINE_OVERDUE = new Statement<DecidedRow>('decline-overdue-payments', declining(overdue))
+const DECLINE = new Statement<DecidedRow>('decline-outgoing-payment', ending(declining(MAY_BE_SENT)))
+const DECLINE_OVERDUE = new Statement<DecidedRow>('decline-overdue-payments', ending(overdue(MAY_BE_SENT)))
 
 interface DecidedRow {
   /** Number of payments that were decided about. */
@@ -90,7 +97,7 @@ function decidedAlike(parts: Prisma.Sql): Prisma.Sql {
  */
 export function approvePayment(
   request: ApprovalRequest,
-  dependencies: DecideDependencies
+  dependencies: DecideDependencies & Acting
 ): Promise<ShownPayment> {
   return decide('approved', request, dependencies)
 }
@@ -100,11 +107,12 @@ export function approvePayment(
  * no further effect, also where it was declined because nobody decided in time.
  *
  * @returns the payment after it
- * @throws CallRefused `invalid`; `not-found`; `not-possible` for a payment that met no rule, or was approved
+ * @throws CallRefused `invalid`; `not-found`; `not-possible` for a payment that met no rule, or was approved, or may have been before the database
+ *   lost commits
  */
 export function declinePayment(
   request: ApprovalRequest,
-  dependencies: DecideDependencies
+  dependencies: DecideDependencies & Acting
 ): Promise<ShownPayment> {
   return decide('declined', request, dependencies)
 }
@@ -112,7 +120,7 @@ export function declinePayment(
 async function decide(
   answer: ApprovalAnswer,
   { url, reason, by }: ApprovalRequest,
-  dependencies: DecideDependencies
+  dependencies: DecideDependencies & Acting
 ): Promise<ShownPayment> {
   const { database, clock } = dependencies
   const id = readPaymentId(url, dependencies)
@@ -124,6 +132,7 @@ async function decide(
     database
   )
   if (changed > 0) announce(answer, changed, dependencies)
+  else dependencies.onUnchanged()
   const shown = await readPayment(id, dependencies)
   requireAnswer(answer, shown)
   return shown
@@ -134,7 +143,12 @@ function requireAnswer(answer: ApprovalAnswer, { payment, approval }: ShownPayme
   if (approval === undefined)
     throw notPossible(`the payment met no rule, so there is nothing to decide: it is ${payment.state}`)
   const { decided: given } = approval
-  if (given === undefined) throw notPossible('nobody has decided yet: try again')
+  if (given === undefined)
+    throw notPossible(
+      answer === 'declined'
+        ? 'it may have been approved and sent before the database lost commits: decide about its packets first'
+        : 'nobody has decided yet: try again'
+    )
   if ((given.decision === 'approved') !== (answer === 'approved'))
     throw notPossible(`the payment was ${describeDecision(given)}`)
 }

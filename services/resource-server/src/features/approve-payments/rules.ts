@@ -1,5 +1,5 @@
 import { placeholder, Statement } from '@open-payments-server/database'
-import { isUuid, newId } from '@open-payments-server/value-types/identifiers'
+import { isUuid, newId, normalizeWalletAddress } from '@open-payments-server/value-types/identifiers'
 import { APPROVAL_METHODS, type ApprovalConditions } from '../../domain/approval.js'
 import { readCallValue } from '../../domain/call-fields.js'
 import { CallRefused, invalidCallField } from '../../domain/call-refused.js'
@@ -18,10 +18,6 @@ import type { RuleDependencies } from './dependencies.js'
 
 /** A client without a wallet address: `jwk:` and the RFC 7638 thumbprint of its key, in base64url. */
 const JWK_CLIENT = /^jwk:[\w-]{43}$/
-
-/** The wallet address of a client: a URL of visible ASCII (RFC 3986 §2) without credentials, query or fragment. */
-const CLIENT_WALLET_ADDRESS = /^https?:\/\/[^\s@?#]{1,2040}$/i
-const VISIBLE_ASCII = /^[\x21-\x7e]*$/
 
 /** The conditions of a rule as they are requested; empty texts are conditions that every payment meets. */
 export interface RuleRequest {
@@ -134,8 +130,8 @@ async function readConditions(
 function readClient(text: string): string | undefined {
   if (text === '') return undefined
   if (JWK_CLIENT.test(text)) return text
-  if (CLIENT_WALLET_ADDRESS.test(text) && VISIBLE_ASCII.test(text) && URL.canParse(text))
-    return new URL(text).href.replace(/\/+$/, '')
+  const walletAddress = normalizeWalletAddress(text)
+  if (walletAddress !== undefined) return walletAddress
   throw invalidCallField('client', "must be the URL of the client's wallet address, or jwk: and a thumbprint")
 }
 

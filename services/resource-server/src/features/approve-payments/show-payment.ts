@@ -1,10 +1,13 @@
 import type { Approval } from '../../domain/approval.js'
 import { CallRefused, invalidCallField } from '../../domain/call-refused.js'
+import type { Holder } from '../../domain/holder.js'
 import type { OutgoingPayment } from '../../domain/outgoing-payment.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
 import { findApproval } from '../../modules/approvals/index.js'
 import type { Queries } from '../../modules/database.js'
+import { describeIncomingPayments } from '../../modules/incoming-payments/index.js'
 import { createOutgoingPaymentReader } from '../../modules/outgoing-payments/index.js'
+import { findHolding } from '../../modules/wallet-addresses/index.js'
 
 /** An outgoing payment as operators see it. */
 export interface ShownPayment {
@@ -27,6 +30,61 @@ export interface ShowPaymentDependencies {
  */
 export async function showPayment(url: string, dependencies: ShowPaymentDependencies): Promise<ShownPayment> {
   return readPayment(readPaymentId(url, dependencies), dependencies)
+}
+
+/**
+ * Finds who pays: whom an operator named as the holder of the account behind the payment's wallet address.
+ *
+ * @param url of the payment
+ * @returns undefined where no operator named anybody
+ * @throws CallRefused as {@link showPayment}
+ */
+export async function findPayer(
+  url: string,
+  dependencies: ShowPaymentDependencies
+): Promise<Holder | undefined> {
+  return payerOf((await showPayment(url, dependencies)).payment, dependencies)
+}
+
+/**
+ * Finds who pays, as {@link findPayer}, by the payment's id (UUID).
+ *
+ * @returns undefined also where there is no such payment
+ */
+export async function findPayerOfId(
+  id: string,
+  dependencies: ShowPaymentDependencies
+): Promise<Holder | undefined> {
+  const payment = await createOutgoingPaymentReader(dependencies).find(id)
+  return payment && payerOf(payment, dependencies)
+}
+
+async function payerOf(
+  { id, walletAddressUrl }: OutgoingPayment,
+  { database, urls }: ShowPaymentDependencies
+): Promise<Holder | undefined> {
+  const path = urls.walletAddressPathOf(walletAddressUrl)
+  const holding = path === undefined ? undefined : await findHolding(database, path)
+  if (holding === undefined) throw new Error(`payment ${id} is from no wallet address`)
+  return holding.holder
+}
+
+/**
+ * Finds who is paid: whom an operator named as the holder of the account behind the incoming payment that a payment is for.
+ *
+ * @param url of the payment
+ * @returns undefined where no operator named anybody, or another provider is paid
+ * @throws CallRefused as {@link showPayment}
+ */
+export async function findPayee(
+  url: string,
+  dependencies: ShowPaymentDependencies
+): Promise<Holder | undefined> {
+  const { database, urls } = dependencies
+  const { payment } = await showPayment(url, dependencies)
+  const id = urls.idOf('incoming-payments', payment.receiver)
+  const received = id === undefined ? undefined : (await describeIncomingPayments(database, [id])).get(id)
+  return received && (await findHolding(database, received.path))?.holder
 }
 
 /**

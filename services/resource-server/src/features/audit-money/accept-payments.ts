@@ -28,6 +28,18 @@ export interface AcceptOrder {
 }
 
 /**
+ * Reads which payments an operator accepts together. Each counts once, however often it is named.
+ *
+ * @returns ids (UUID)
+ * @throws CallRefused `invalid`
+ */
+export function readAcceptedIds(paymentIds: readonly string[]): readonly string[] {
+  const ids = [...new Set(paymentIds)]
+  if (ids.length > 0 && ids.length <= RESTORED_MAX && ids.every(isUuid)) return ids
+  throw invalidCallField('payment_ids', `must be 1 to ${RESTORED_MAX} lower-case UUIDs`)
+}
+
+/**
  * Records that an operator accepts payments that no grant counts, because the auth server lost their grants: all or none. The audit then
  * counts them, and no longer names them. The auth server is asked to count each once more: what it can count is counted instead.
  *
@@ -39,9 +51,7 @@ export async function acceptUncounted(
   { paymentIds, reason, by }: AcceptOrder,
   dependencies: AcceptPaymentsDependencies
 ): Promise<readonly string[]> {
-  const ids = [...new Set(paymentIds)]
-  if (ids.length === 0 || ids.length > RESTORED_MAX || !ids.every(isUuid))
-    throw invalidCallField('payment_ids', `must be 1 to ${RESTORED_MAX} lower-case UUIDs`)
+  const ids = readAcceptedIds(paymentIds)
   // eslint-disable-next-line no-control-regex -- because control characters are what must not be in a reason
   if (reason === '' || reason.length > REASON_LENGTH_MAX || /[\u0000-\u001f\u007f]/.test(reason))
     throw invalidCallField(

@@ -1,5 +1,6 @@
 import { readSnapshot } from '@open-payments-server/database'
 import { type AuditCheck, tellViolations } from '../../domain/audit.js'
+import { PAID_AFTER_TERMS_MAX_MS } from '../../domain/outgoing-payment.js'
 import { INSTANTS_APART_MAX_SECONDS } from '../../domain/payment-instants.js'
 import { Prisma, type Queries } from '../../modules/database.js'
 import { type LedgerCheckDependencies, type LedgerInvariant, receiverPrefix } from './ledger-invariant.js'
@@ -10,17 +11,19 @@ import { SENDING_INVARIANTS } from './sending-checks.js'
 /**
  * The expected result of every payment, by the rule in `domain/settlement.ts`: the sender pays its share of the debit,
  * rounded up, for what was delivered (`sent`), and of that the same share of the debit less the fee (`net`) excludes the
- * fee. The receiver may have been deleted if nothing was delivered.
+ * fee. What was sent elsewhere pays the fixed part of the fee whole. The receiver may have been deleted if nothing was delivered.
  */
 const TERMS = `terms as (
         select p.id, p.state, p.state in ('completed', 'failed') as ended, p.failure_reason, p.wallet_address_id, p.client, p.quote_id, p.receiver, p.debit_value,
                p.fee_value, p.receive_value, p.receive_asset_id, p.settled_debit_value, p.settled_receive_value, p.updated_at,
-               p.grant_spent_debit_value, p.grant_spent_receive_value, p.peer_id, p.send_max_value, i.completed as receiver_completed,
+               p.grant_spent_debit_value, p.grant_spent_receive_value, p.peer_id, p.send_max_value, p.fixed_fee_value, p.begin_until,
+               i.completed as receiver_completed,
                i.expires_at as receiver_expires_at,
                coalesce(i.incoming_value, 18446744073709551615) - i.received_value as receiver_room,
                s.id as debit_account_id, s.asset_id as debit_asset_id, i.id as incoming_payment_id,
                r.id as credit_account_id, r.asset_id as receiver_asset_id,
-               div(p.debit_value * p.settled_receive_value + p.receive_value - 1, p.receive_value) as sent,
+               case when p.settled_receive_value > 0 then p.fixed_fee_value else 0 end
+                 + div((p.debit_value - p.fixed_fee_value) * p.settled_receive_value + p.receive_value - 1, p.receive_value) as sent,
                div((p.debit_value - p.fee_value) * p.settled_receive_value + p.receive_value - 1, p.receive_value) as net,
                case when p.settled_receive_value < div((p.debit_value - 1) * p.receive_value, p.debit_value) then 1
                     else p.receive_value - div((p.debit_value - 1) * p.receive_value, p.debit_value) end as room_left_max
@@ -200,19 +203,19 @@ const INVARIANTS: readonly LedgerInvariant[] = [
                  format('it ended as %s, and its sender %s the money', coalesce(p.failure_reason::text, p.state::text),
                         case when p.held then 'had' else 'lacked' end) end,
                case when p.failed_without_cause then
-                 format('it failed with %s, which its receiver contradicts: room for %s, %s, expires at %s', p.failure_reason,
-                        p.receiver_room, case when p.receiver_completed then 'completed' else 'not completed' end,
-                        p.receiver_expires_at) end,
+                 format('it failed with %s, which its receiver or its terms contradict: room for %s, %s, expires at %s, terms until %s',
+                        p.failure_reason, p.receiver_room, case when p.receiver_completed then 'completed' else 'not completed' end,
+                        p.receiver_expires_at, coalesce(p.begin_until::text, 'any time')) end,
                case when p.agreed_differs then
                  format('its quote is %s and its fee %s, and it was persisted with %s and %s', coalesce(p.quote_id::text, 'none'),
                         p.fee_value, coalesce(p.agreed_quote_id::text, 'none'), p.agreed_fee_value) end)) as violation
         from (select terms.*, terms.incoming_payment_id is not null and terms.receiver_asset_id <> terms.receive_asset_id as asset_differs,
                      terms.quote_id is not null
                      and (terms.wallet_address_id, terms.client, terms.receiver, terms.debit_value, terms.fee_value,
-                          terms.receive_value, terms.receive_asset_id, terms.peer_id, terms.send_max_value)
+                          terms.receive_value, terms.receive_asset_id, terms.peer_id, terms.send_max_value, terms.fixed_fee_value)
                          is distinct from
                          (q.wallet_address_id, q.client, q.receiver, q.debit_value, q.fee_value, q.receive_value,
-                          q.receive_asset_id, q.peer_id, q.send_max_value) as quote_differs,
+                          q.receive_asset_id, q.peer_id, q.send_max_value, q.fixed_fee_value) as quote_differs,
                      r.quote_id as agreed_quote_id, r.fee_value as agreed_fee_value,
                      (terms.quote_id, terms.fee_value) is distinct from (r.quote_id, r.fee_value) as agreed_differs,
                      terms.grant_spent_debit_value < terms.debit_value
@@ -230,6 +233,8 @@ const INVARIANTS: readonly LedgerInvariant[] = [
                        when 'receiver_full' then terms.receiver_room >= terms.room_left_max
                        when 'partially_delivered' then terms.receiver_room >= terms.room_left_max
                        when 'account_frozen' then not terms.receiver_completed and terms.receiver_expires_at > terms.updated_at
+                                                  and coalesce(terms.begin_until > terms.updated_at, true)
+                       when 'rate_changed' then coalesce(terms.begin_until > terms.updated_at, true)
                        else false end as failed_without_cause
                 from terms
                 left join quote q on q.id = terms.quote_id
@@ -261,13 +266,21 @@ const INVARIANTS: readonly LedgerInvariant[] = [
        end`
   },
   {
-    invariant: 'Nothing was delivered to an incoming payment after it expired.',
+    // One that met a rule could wait for its exchange rate: that ends with its terms. Any other may have been delayed by an outage.
+    invariant:
+      'Nothing was delivered to an incoming payment after it expired, nor converted here after the terms of its payment ended.',
     count: 'select count(*) from transfer where incoming_payment_id is not null',
     violations: `
       select format('%s %s came at %s; incoming payment %s expires at %s', t.kind, t.id, t.ended_at, i.id, i.expires_at)
                as violation
         from transfer t join incoming_payment i on i.id = t.incoming_payment_id
-       where t.ended_at > i.expires_at`
+       where t.ended_at > i.expires_at
+      union all
+      select format('%s %s of payment %s came at %s; its terms stood until %s', t.kind, t.id, p.id, t.ended_at, p.begin_until)
+        from transfer t join outgoing_payment p on p.id = t.payment_id
+       where t.kind = 'conversion'
+         and t.ended_at >= p.begin_until + case when exists (select 1 from payment_approval a where a.payment_id = p.id) then interval '0'
+                                                else ${String(PAID_AFTER_TERMS_MAX_MS)} * interval '1 millisecond' end`
   },
   {
     // Each instant was written independently of the others: by the client, the auth server and this service. A reservation
@@ -289,7 +302,7 @@ const INVARIANTS: readonly LedgerInvariant[] = [
           or p.signed_at not between p.created_at - p.apart and p.created_at + p.apart
           or p.charged_at > p.created_at + p.apart
           or (p.charged_at < p.created_at - p.apart
-              and not exists (select 1 from database_timeline t join database_timeline before
+              and not exists (select 1 from database_incarnation t join database_incarnation before
                                  on before.first_seen_at < t.first_seen_at
                                where t.first_seen_at between p.charged_at and p.created_at))`
   },

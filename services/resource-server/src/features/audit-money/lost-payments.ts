@@ -4,7 +4,8 @@ import { CallRefused, invalidCallField } from '../../domain/call-refused.js'
 import type { PaymentCounters } from '../../domain/payment-counters.js'
 import { AuthServerUnavailable, type Reservation } from '../../domain/ports.js'
 import type { Queries } from '../../modules/database.js'
-import { giveUpLost, readTimelineChange } from '../../modules/grant-outcomes/index.js'
+import { giveUpLost } from '../../modules/grant-outcomes/index.js'
+import { readTimelineChange } from '../../modules/timeline/index.js'
 import { type Pair, type PairDependencies, readPair, readPairs } from './pairs.js'
 
 /** Maximum number of lost payments that are given up together. */
@@ -49,7 +50,8 @@ export function findLost({ reservation, entry }: Pair, lossBoundMs: number): Res
 }
 
 /**
- * Lists payments that the database lost when it changed its timeline, by id. Compares everything that both services know.
+ * Lists payments that the database lost when it changed its timeline, by id. Compares everything that both services know, if it ever
+ * changed.
  *
  * @param range.after id (UUID) after which the list begins; undefined starts with the first
  * @throws CallRefused `not-possible` when the auth server cannot be reached
@@ -60,6 +62,7 @@ export async function listLostPayments(
 ): Promise<readonly Reservation[]> {
   return refusingWithoutAuthServer(async () => {
     const lossBoundMs = await readLossBound(dependencies)
+    if (lossBoundMs === -Infinity) return []
     const lost: Reservation[] = []
     for await (const pair of readPairs(range.after, dependencies)) {
       const reservation = findLost(pair, lossBoundMs)

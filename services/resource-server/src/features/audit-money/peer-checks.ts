@@ -50,6 +50,8 @@ export const PEER_INVARIANTS: readonly LedgerInvariant[] = [
       union all
       select format('the receipt of packet %s has the id %s', payment_id, id) from transfer where kind = 'receipt' and id <> payment_id
       union all
+      select format('packet %s has the fulfillment of another one', id) from received_packet where sha256(fulfillment) <> condition
+      union all
       select format('%s packets have the condition %s', count(*), encode(condition, 'hex'))
         from received_packet group by condition having count(*) > 1`
   },
@@ -77,6 +79,35 @@ export const PEER_INVARIANTS: readonly LedgerInvariant[] = [
           or (t.kind, t.state, t.payment_id, t.debit_account_id, t.credit_account_id, t.asset_id, t.amount, t.posted_amount, t.ended_at)
              is distinct from
              (e.kind, 'posted', e.id, e.debit_account_id, e.credit_account_id, e.asset_id, e.value, e.value, e.created_at)`
+  },
+  {
+    invariant: 'Every day of a peer that is over ended with what it began with, and what was booked on it.',
+    count: 'select count(*) from peer_day',
+    violations: `
+      with booked as (
+        select p.id as peer_id, date_trunc('day', t.created_at, 'UTC') + interval '24 hours' as ended_at,
+               coalesce(sum(t.value) filter (where a.is_receivable), 0) as receivable_value,
+               coalesce(-sum(t.value) filter (where not a.is_receivable), 0) as payable_value
+          from peer p
+         cross join lateral (values (p.receivable_account_id, true), (p.payable_account_id, false)) as a (id, is_receivable)
+         cross join lateral (
+           select posted_amount as value, created_at from transfer where debit_account_id = a.id
+           union all
+           select -posted_amount, created_at from transfer where credit_account_id = a.id) t
+         group by 1, 2
+      ), closed as (
+        select peer_id, ended_at, receivable_value - coalesce(lag(receivable_value) over peer_days, 0) as receivable_value,
+               payable_value - coalesce(lag(payable_value) over peer_days, 0) as payable_value
+          from peer_day window peer_days as (partition by peer_id order by ended_at))
+      select format('peer %s, day that ended at %s: what it owes changed by %s, and what it is owed by %s; booked is %s and %s',
+                    p.name, coalesce(c.ended_at, b.ended_at), coalesce(c.receivable_value::text, 'nothing that was kept'),
+                    coalesce(c.payable_value::text, 'nothing that was kept'),
+                    coalesce(b.receivable_value, 0), coalesce(b.payable_value, 0)) as violation
+        from closed c
+        full join booked b on b.peer_id = c.peer_id and b.ended_at = c.ended_at
+        join peer p on p.id = coalesce(c.peer_id, b.peer_id)
+       where (c.receivable_value, c.payable_value) is distinct from (coalesce(b.receivable_value, 0), coalesce(b.payable_value, 0))
+         and (c.peer_id is not null or b.ended_at < (select max(d.ended_at) from peer_day d where d.peer_id = b.peer_id))`
   },
   {
     invariant: 'Every peer has its two accounts, in its asset, and no other has them.',

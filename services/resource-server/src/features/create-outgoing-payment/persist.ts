@@ -59,7 +59,7 @@ export interface PersistDependencies {
   readonly database: Queries
   readonly clock: Clock
   readonly logger: Logger
-  /** How long a payment awaits approval. */
+  /** How long a payment awaits approval, unless its terms end before. */
   readonly approvalTimeoutSeconds: number
 }
 

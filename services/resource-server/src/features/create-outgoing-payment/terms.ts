@@ -1,15 +1,16 @@
 import { invalidQuote, invalidReceiver } from '../../domain/errors.js'
 import { methodTowards, type OutgoingMethod } from '../../domain/outgoing-method.js'
 import type { PaymentTerms } from '../../domain/outgoing-payment.js'
-import type { RememberedQuotes } from '../../domain/quote.js'
+import type { PayableQuote, RememberedQuotes } from '../../domain/quote.js'
 import { quotePayment, type TermSources } from '../../domain/quoting.js'
+import { isExchanged } from '../../domain/rates.js'
 import type { ReceiverDirectory } from '../../domain/receiver.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
 import type { WalletAddress } from '../../domain/wallet-address.js'
 import type { PayableQuotes } from '../../modules/quotes/index.js'
 import type { OrderFromIncomingPayment, OrderFromQuote } from './request.js'
 
-/** How long a payment may wait at least until it is begun, in milliseconds. */
+/** How long terms stand at least, in milliseconds: until the payment is begun, and for an approval before that. */
 const BEGIN_AT_LEAST_MS = 30_000
 
 /**
@@ -41,16 +42,25 @@ export async function termsOfQuote(
       assetId: quote.receiveAssetId
     },
     quoteId: id,
-    sending: sending && {
-      ...sending,
-      // Used at the last moment, it may still begin.
-      beginUntilMs: Math.max(expiresAtMs, payer.nowMs + BEGIN_AT_LEAST_MS)
-    }
+    sending,
+    // Used at the last moment, it may still begin.
+    beginUntilMs: doTermsEnd(payer.walletAddress, quote)
+      ? Math.max(expiresAtMs, payer.nowMs + BEGIN_AT_LEAST_MS)
+      : undefined
   }
 }
 
+/** Whether terms end: those of whatever is sent elsewhere do, and those with an exchange rate. */
+function doTermsEnd(
+  { asset }: Pick<WalletAddress, 'asset'>,
+  { sending, receiveAsset }: Pick<PayableQuote, 'sending' | 'receiveAsset'>
+): boolean {
+  return sending !== undefined || isExchanged(asset, receiveAsset)
+}
+
 /**
- * The terms of a payment of a fixed debit, at the current rate. If the receiver is hosted elsewhere, they stand as long as a quote.
+ * The terms of a payment of a fixed debit, at the current rate. Where they end, they stand as long as a quote, and at least as long as those of
+ * one that is used at the last moment.
  *
  * @throws Refusal `not-payable`, for an amount in another asset than the wallet address, and for one too small to deliver
  *   anything; 503 when no rate is available
@@ -86,8 +96,19 @@ export async function termsOfIncomingPayment(
     amounts,
     receiver: { url, incomingPaymentId, asset, assetId },
     quoteId: undefined,
-    sending: undefined
+    sending: undefined,
+    beginUntilMs: doTermsEnd(payer.walletAddress, { sending: undefined, receiveAsset: asset })
+      ? endOfTerms(payer.nowMs, dependencies)
+      : undefined
   }
+}
+
+/** When terms end that no quote has. */
+function endOfTerms(
+  nowMs: number,
+  { quoteLifetimeSeconds }: { readonly quoteLifetimeSeconds: number }
+): number {
+  return nowMs + Math.max(quoteLifetimeSeconds * 1_000, BEGIN_AT_LEAST_MS)
 }
 
 async function termsElsewhere(
@@ -106,6 +127,7 @@ async function termsElsewhere(
     amounts,
     receiver: { url, incomingPaymentId: undefined, asset, assetId },
     quoteId: undefined,
-    sending: { ...sending, beginUntilMs: nowMs + dependencies.quoteLifetimeSeconds * 1_000 }
+    sending,
+    beginUntilMs: endOfTerms(nowMs, dependencies)
   }
 }

@@ -7,14 +7,8 @@ import {
   type GrantLimits
 } from '../../domain/ports.js'
 import type { Queries } from '../../modules/database.js'
-import {
-  acknowledge,
-  claimDue,
-  type DueOutcome,
-  meetTimeline,
-  postpone,
-  readTimelineChange
-} from '../../modules/grant-outcomes/index.js'
+import { acknowledge, claimDue, type DueOutcome, postpone } from '../../modules/grant-outcomes/index.js'
+import { meetTimeline, readTimelineChange } from '../../modules/timeline/index.js'
 import { backoffMs, REFUSED_RETRY_MS } from './backoff.js'
 
 /** How much longer than its calls a claimed outcome belongs to its process, in milliseconds. */

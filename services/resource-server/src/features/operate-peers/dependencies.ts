@@ -11,6 +11,8 @@ export interface PeerDependencies {
   readonly random: Random
   /** Encrypts outgoing tokens; undefined without a key. */
   readonly peerSecrets: SecretBox | undefined
+  /** Minimum length of a token that a peer presents here, in characters. */
+  readonly incomingTokenLengthMin: number
   /** Tells which endpoints may be posted to, which may take as long as asking for an address does. */
   readonly peerClient: Pick<PostClient, 'check'>
   /** Signals that there is a payment to go on with. */

@@ -8,7 +8,7 @@ import type { PeerDependencies } from './dependencies.js'
 /** Allowed names of a peer. */
 const NAME = /^[a-z0-9._-]{1,64}$/
 /** Visible ASCII, so that a token has one spelling and fits in a header. */
-const TOKEN = /^[\x21-\x7e]{16,1024}$/
+const TOKEN = /^[\x21-\x7e]{1,1024}$/
 /** Maximum number of further addresses of a peer. */
 const ROUTES_MAX = 100
 /** Maximum length of an endpoint, in characters. */
@@ -19,10 +19,33 @@ export function assertPeerName(name: string): void {
   if (!NAME.test(name)) throw invalidCallField('name', 'must be 1 to 64 of a-z, 0-9, "-", "_" and "."')
 }
 
-/** @throws CallRefused `invalid` naming the field */
-export function assertToken(token: string, field: string): void {
-  if (!TOKEN.test(token)) {
-    throw invalidCallField(field, 'must be 16 to 1024 printable ASCII characters without spaces')
+/**
+ * Checks a token that is presented to a peer, which chose it.
+ *
+ * @throws CallRefused `invalid`
+ */
+export function assertOutgoingToken(token: string): void {
+  assertToken(token, 'outgoing_token', 1)
+}
+
+/**
+ * Checks a token that is presented here: whoever guesses it sends packets as the peer.
+ *
+ * @throws CallRefused `invalid`
+ */
+export function assertIncomingToken(
+  token: string,
+  { incomingTokenLengthMin }: Pick<PeerDependencies, 'incomingTokenLengthMin'>
+): void {
+  assertToken(token, 'incoming_token', incomingTokenLengthMin)
+}
+
+function assertToken(token: string, field: string, lengthMin: number): void {
+  if (token.length < lengthMin || !TOKEN.test(token)) {
+    throw invalidCallField(
+      field,
+      `must be ${String(lengthMin)} to 1024 printable ASCII characters without spaces`
+    )
   }
 }
 

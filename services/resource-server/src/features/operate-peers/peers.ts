@@ -1,4 +1,5 @@
 import { isUniqueViolation } from '@open-payments-server/database'
+import type { Acting } from '@open-payments-server/service-kit/operators'
 import type { Asset } from '@open-payments-server/value-types/amounts'
 import { hashSecret, newId } from '@open-payments-server/value-types/identifiers'
 import { CallRefused, invalidCallField } from '../../domain/call-refused.js'
@@ -9,9 +10,10 @@ import type { PeerWithTokens } from '../../modules/peers/index.js'
 import type { PeerDependencies } from './dependencies.js'
 import {
   assertIlpAddress,
+  assertIncomingToken,
+  assertOutgoingToken,
   assertPeerName,
   assertRoutes,
-  assertToken,
   type LimitTexts,
   readLimit,
   sealToken
@@ -32,6 +34,14 @@ export interface PeerOrder extends LimitTexts {
   readonly incomingToken: string
 }
 
+/** Whether a new peer, which may be there already, can get packets that are for others: it has routes, or its address leads to another one. */
+export async function takesFromOthers(
+  { name, ilpAddress, routes }: Pick<PeerOrder, 'name' | 'ilpAddress' | 'routes'>,
+  { database }: Pick<PeerDependencies, 'database'>
+): Promise<boolean> {
+  return routes.length > 0 || (await peers.leadsElsewhere(database, { ilpAddress, name }))
+}
+
 /**
  * Creates a peer, with its accounts and its first token. `checkEndpoint` comes first.
  *
@@ -44,8 +54,8 @@ export async function createPeer(order: PeerOrder, dependencies: PeerDependencie
   assertPeerName(name)
   assertIlpAddress(ilpAddress, 'ilp_address')
   assertRoutes(routes, 'routes')
-  assertToken(order.outgoingToken, 'outgoing_token')
-  assertToken(order.incomingToken, 'incoming_token')
+  assertOutgoingToken(order.outgoingToken)
+  assertIncomingToken(order.incomingToken, dependencies)
   const limits = readLimits(order)
   const id = newId(clock, random)
   const created = await createUnlessTaken(database, {
@@ -150,13 +160,13 @@ export interface PeerChangeOrder extends Partial<Readonly<Record<keyof LimitText
  */
 export async function updatePeer(
   order: PeerChangeOrder,
-  dependencies: PeerDependencies
+  dependencies: PeerDependencies & Acting
 ): Promise<PeerWithTokens> {
   const { name, ilpAddress, routes, endpoint, outgoingToken } = order
   const { id } = await requirePeer(name, dependencies.database)
   if (ilpAddress !== undefined) assertIlpAddress(ilpAddress, 'ilp_address')
   if (routes !== undefined) assertRoutes(routes, 'routes.addresses')
-  if (outgoingToken !== undefined) assertToken(outgoingToken, 'outgoing_token')
+  if (outgoingToken !== undefined) assertOutgoingToken(outgoingToken)
   const change = (limit: keyof PeerLimits): bigint | null | undefined => {
     const text = order[limit]
     return text === undefined ? undefined : (readLimit(limit, text) ?? null)
@@ -170,13 +180,8 @@ export async function updatePeer(
   }
   const sealedOutgoingToken =
     outgoingToken === undefined ? undefined : await sealToken(id, outgoingToken, dependencies)
-  await peers.updatePeer(dependencies.database, id, {
-    ...limits,
-    ilpAddress,
-    routes,
-    endpoint,
-    sealedOutgoingToken
-  })
+  const changes = { ...limits, ilpAddress, routes, endpoint, sealedOutgoingToken }
+  if (!(await peers.updatePeer(dependencies.database, id, changes))) dependencies.onUnchanged()
   return getPeer(name, dependencies)
 }
 
@@ -191,7 +196,7 @@ export async function rotatePeerToken(
 ): Promise<PeerWithTokens> {
   const { name, incomingToken, overlapSeconds } = order
   const { id: peerId } = await requirePeer(name, dependencies.database)
-  assertToken(incomingToken, 'incoming_token')
+  assertIncomingToken(incomingToken, dependencies)
   if (overlapSeconds > OVERLAP_SECONDS_MAX) {
     throw invalidCallField('overlap_seconds', `must be at most ${String(OVERLAP_SECONDS_MAX)}`)
   }
@@ -200,7 +205,7 @@ export async function rotatePeerToken(
     peerId,
     hash: hashSecret(incomingToken),
     nowMs,
-    othersUntilMs: nowMs + overlapSeconds * MS_PER_SECOND
+    othersUntilMs: overlapSeconds === 0 ? 0 : nowMs + overlapSeconds * MS_PER_SECOND
   })
   if (!rotated) throw tokenTaken()
   return getPeer(name, dependencies)

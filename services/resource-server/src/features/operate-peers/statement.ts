@@ -15,25 +15,28 @@ type StatementDependencies = Pick<PeerDependencies, 'database' | 'clock'>
 /** What a peer owed on a day, and was owed. */
 export interface PeerStatement {
   readonly peer: PeerWithTokens
+  /** At the end those of now, if the day is not over. */
   readonly balances: PeerBalances
+  /** Whether nothing is booked on the day any more. */
+  readonly isComplete: boolean
 }
 
 /**
  * What a peer owed when a day began, and when it ended.
  *
  * @param order.date day in UTC
- * @throws CallRefused `invalid`, `not-found`, or `not-possible` for a day that is not over
+ * @throws CallRefused `invalid`, `not-found`, or `not-possible` for a day that has not begun
  */
 export async function readPeerStatement(
   order: { readonly name: string; readonly date: string },
   dependencies: StatementDependencies
 ): Promise<PeerStatement> {
-  const day = readDayThatIsOver(order.date, dependencies)
+  const { day, isComplete } = readDayThatBegan(order.date, dependencies)
   const found = await getPeer(order.name, dependencies)
   const { id, name } = found.peer
   const balances = await peers.findPeerBalances(dependencies.database, id, day)
   if (balances === undefined) throw new Error(`peer ${name} has no accounts`)
-  return { peer: found, balances }
+  return { peer: found, balances, isComplete }
 }
 
 /**
@@ -49,19 +52,27 @@ export async function listPeerEntries(
     readonly limit: number
   },
   dependencies: StatementDependencies
-): Promise<readonly PeerEntry[]> {
-  const day = readDayThatIsOver(order.date, dependencies)
+): Promise<{ readonly entries: readonly PeerEntry[]; readonly isComplete: boolean }> {
+  const { day, isComplete } = readDayThatBegan(order.date, dependencies)
   const { id: peerId } = await requirePeer(order.name, dependencies.database)
   const { after, limit } = order
-  return peers.listPeerEntries(dependencies.database, { peerId, day, after, limit })
+  return {
+    entries: await peers.listPeerEntries(dependencies.database, { peerId, day, after, limit }),
+    isComplete
+  }
 }
 
-function readDayThatIsOver(date: string, { clock }: Pick<StatementDependencies, 'clock'>): StatementDay {
+/** The time is taken before anything is read: what is complete then has everything. */
+function readDayThatBegan(
+  date: string,
+  { clock }: Pick<StatementDependencies, 'clock'>
+): { readonly day: StatementDay; readonly isComplete: boolean } {
   const day = readDay(date)
-  if (clock.now() < day.toMs + SETTLING_MS) {
-    throw new CallRefused('not-possible', `${date} is not over in UTC, for a minute`, { field: 'date' })
+  const nowMs = clock.now()
+  if (nowMs < day.fromMs) {
+    throw new CallRefused('not-possible', `${date} has not begun in UTC`, { field: 'date' })
   }
-  return day
+  return { day, isComplete: nowMs >= day.toMs + SETTLING_MS }
 }
 
 function readDay(date: string): StatementDay {

@@ -1,4 +1,5 @@
 import { parseEd25519Jwk, SignatureError } from '@open-payments-server/http-signatures'
+import type { Acting } from '@open-payments-server/service-kit/operators'
 import { CallRefused, invalidCallField } from '../../domain/call-refused.js'
 import { addKey, countKeys, hasKey, revokeKey } from '../../modules/wallet-addresses/index.js'
 import type { OperatorDependencies } from './dependencies.js'
@@ -49,13 +50,16 @@ export async function addClientKey(
  *
  * @throws CallRefused `not-found` for a wallet address or key that never existed
  */
-export async function revokeClientKey(request: NamedKey, dependencies: OperatorDependencies): Promise<void> {
+export async function revokeClientKey(
+  request: NamedKey,
+  dependencies: OperatorDependencies & Acting
+): Promise<void> {
   const { id: walletAddressId, path } = await findWalletAddress(request.walletAddress, dependencies)
   const key = { walletAddressId, kid: request.kid }
   if (!KEY_ID.test(request.kid) || !(await hasKey(dependencies.database, key))) {
     throw new CallRefused('not-found', 'there is no such key', { field: 'kid' })
   }
-  await revokeKey(dependencies.database, key, dependencies.clock.now())
+  if (!(await revokeKey(dependencies.database, key, dependencies.clock.now()))) dependencies.onUnchanged()
   dependencies.publishedKeys.forget(path)
 }
 

@@ -1,7 +1,8 @@
 import type { Logger } from '@open-payments-server/runtime'
+import type { Acting } from '@open-payments-server/service-kit/operators'
 import { invalidCallField } from '../../domain/call-refused.js'
 import { findHolderProblem, type Holder } from '../../domain/holder.js'
-import { setHolder } from '../../modules/ledger/index.js'
+import { findHeldAccounts, setHolder } from '../../modules/ledger/index.js'
 import { getAccount, type OperatedAccount } from './accounts.js'
 import { namesText, type OperatorDependencies } from './dependencies.js'
 
@@ -10,6 +11,17 @@ export interface HolderDependencies extends OperatorDependencies {
   readonly logger: Pick<Logger, 'info'>
   /** Signals that there are events to publish. */
   readonly onPaymentCreated: () => void
+}
+
+/** Finds which of some people an operator named as the holder of any account. */
+export async function findHoldersAmong(
+  people: readonly Holder[],
+  { database }: Pick<OperatorDependencies, 'database'>
+): Promise<readonly Holder[]> {
+  const found = await Promise.all(
+    people.map(async (person) => ((await findHeldAccounts(database, person, [])).length > 0 ? [person] : []))
+  )
+  return found.flat()
 }
 
 /** An operator's order. */
@@ -29,7 +41,7 @@ export interface HolderOrder {
  */
 export async function setAccountHolder(
   { accountName, holder, clientNames }: HolderOrder,
-  dependencies: HolderDependencies
+  dependencies: HolderDependencies & Acting
 ): Promise<OperatedAccount> {
   const wrong = holder && findHolderProblem(holder)
   if (wrong !== undefined) throw invalidCallField(`holder.${wrong.member}`, wrong.problem)
@@ -39,6 +51,6 @@ export async function setAccountHolder(
   if (await setHolder(database, accountName, { holder, by, nowMs: clock.now() })) {
     logger.info({ account: accountName, holder, by: clientNames }, 'holder changed')
     onPaymentCreated()
-  }
+  } else dependencies.onUnchanged()
   return { ...before, holder }
 }

@@ -1,3 +1,4 @@
+import type { Acting } from '@open-payments-server/service-kit/operators'
 import { isUuid } from '@open-payments-server/value-types/identifiers'
 import { readPositiveCallValue } from '../../domain/call-fields.js'
 import { CallRefused, invalidCallField } from '../../domain/call-refused.js'
@@ -23,7 +24,7 @@ export interface MoneyMovement {
  */
 export async function deposit(
   movement: MoneyMovement,
-  dependencies: OperatorDependencies
+  dependencies: OperatorDependencies & Acting
 ): Promise<OperatedAccount> {
   const value = readMovement(movement, 'deposit_id')
   const moved = await move(
@@ -32,7 +33,10 @@ export async function deposit(
     dependencies.clock.now()
   )
   const account = await getAccount(movement.accountName, dependencies)
-  if (!moved) await assertSameMovement('deposit', movement, value, account.id, dependencies.database)
+  if (!moved) {
+    await assertSameMovement('deposit', movement, value, account.id, dependencies.database)
+    dependencies.onUnchanged()
+  }
   return account
 }
 
@@ -45,7 +49,7 @@ export async function deposit(
  */
 export async function withdraw(
   movement: MoneyMovement,
-  dependencies: OperatorDependencies
+  dependencies: OperatorDependencies & Acting
 ): Promise<OperatedAccount> {
   const value = readMovement(movement, 'withdrawal_id')
   const moved = await move(
@@ -64,6 +68,7 @@ export async function withdraw(
       { field: 'value' }
     )
   }
+  if (!moved) dependencies.onUnchanged()
   return account
 }
 

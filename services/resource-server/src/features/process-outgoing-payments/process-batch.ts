@@ -19,13 +19,13 @@ import { movements, posted, type ProviderAccountDirectory } from '../../modules/
 import {
   type Claim,
   claimed,
-  type ClaimedPayment,
-  type ClaimedPaymentRow,
+  type ClaimedLocalPayment,
+  type ClaimedLocalPaymentRow,
   claiming,
   ended,
   endedEvents,
   endings,
-  readClaimedPayment
+  readClaimedLocalPayment
 } from '../../modules/outgoing-payments/index.js'
 import { endRefunds } from './end-refunds.js'
 import { settleBatch, type SettledBatch } from './settle-batch.js'
@@ -56,7 +56,7 @@ export function processBatch(
       transaction,
       payments.flatMap(({ debitAssetId, receiveAssetId }) => [debitAssetId, receiveAssetId])
     )
-    // The time is taken after the receivers are locked, so that nothing arrives after an expiry by waiting for the lock.
+    // The time is taken after the receivers are locked, so that nothing arrives after an expiry, or the end of its terms, by waiting for the lock.
     const nowMs = clock.now()
     const batch = settleBatch(payments, receivers, provider, nowMs)
     await writeEndings(transaction, batch, () => newId(clock, random), nowMs)
@@ -64,7 +64,7 @@ export function processBatch(
   })
 }
 
-type ClaimRow = ClaimedPaymentRow & (LockedReceiverRow | { readonly receiver_id: null })
+type ClaimRow = ClaimedLocalPaymentRow & (LockedReceiverRow | { readonly receiver_id: null })
 
 // Payments are locked first, skipping locked ones, then incoming payments, then accounts, each kind in the order of ids, so
 // that two batches that touch the same rows never deadlock. "array" makes the database lock every payment before the first
@@ -80,7 +80,7 @@ const CLAIM = new Statement<ClaimRow>(
 
 /** Claimed payments, and their incoming payments, locked, by id; those that do not exist are missing. */
 export interface ClaimedBatch {
-  readonly payments: readonly ClaimedPayment[]
+  readonly payments: readonly ClaimedLocalPayment[]
   readonly receivers: ReadonlyMap<string, LockedReceiver>
 }
 
@@ -97,7 +97,7 @@ export async function claimPayments(
   const receivers = new Map<string, LockedReceiver>()
   for (const row of rows)
     if (row.receiver_id !== null) receivers.set(row.receiver_id, readLockedReceiver(row))
-  return { payments: rows.map(readClaimedPayment), receivers }
+  return { payments: rows.map(readClaimedLocalPayment), receivers }
 }
 
 /** Fragment: who has paid whom by the transfers that are written. */

@@ -1,20 +1,20 @@
 import { inTransaction, writeTogether } from '@open-payments-server/database'
-import type { Logger } from '@open-payments-server/runtime'
-import type { Clock } from '@open-payments-server/value-types/clock'
 import { newId, type Random } from '@open-payments-server/value-types/identifiers'
 import type { FailureReason } from '../../domain/failure-reasons.js'
 import type { OutgoingMethod, SendOrder, SendResult } from '../../domain/outgoing-method.js'
 import type { PaymentCounters } from '../../domain/payment-counters.js'
-import { type Settlement, settleSent } from '../../domain/settlement.js'
-import type { Database, Queries } from '../../modules/database.js'
+import { insufficientFunds, type Settlement, settleSent } from '../../domain/settlement.js'
+import type { Queries } from '../../modules/database.js'
 import type { ProviderAccountDirectory } from '../../modules/ledger/index.js'
 import {
   endSending,
   findHeldSendings,
   leaseDue,
   type LeasedSending,
-  postponeSending
+  postponeSending,
+  type SendingRoom
 } from '../../modules/outgoing-payments/index.js'
+import { type DoubtedDependencies, judgeDoubted } from './judge-doubted.js'
 import { writeEndings } from './process-batch.js'
 import { settleLeaving } from './settle-batch.js'
 
@@ -31,19 +31,21 @@ const FIRST_PAUSE_MS = 1_000
 const PAUSE_MAX_MS = 60_000
 /** How often it is looked whether a payment that a freeze holds could go on at all, in milliseconds. */
 const HELD_PAUSE_MS = 60_000
+/** How long a doubted payment waits until it is looked again whether it may be sent, in milliseconds. */
+const DOUBTED_PAUSE_MS = 60_000
 
 /** What sending payments needs. */
-export interface SendDependencies {
-  readonly database: Database
-  readonly clock: Clock
+export interface SendDependencies extends DoubtedDependencies {
   readonly random: Random
-  readonly logger: Logger
   readonly providerAccounts: ProviderAccountDirectory
   readonly method: OutgoingMethod
   readonly counters: Pick<PaymentCounters, 'countEnded'>
   /** Whether a freeze holds the pending payments that it is about. */
   readonly holdsFrozen: boolean
 }
+
+/** How an attempt ended: `waiting` if it may not be sent yet. */
+type Result = SendResult | { readonly kind: 'waiting' }
 
 /** Sends payments that were begun. */
 export interface SentPayments {
@@ -52,7 +54,7 @@ export interface SentPayments {
    *
    * @param running ids (UUID) of payments that this process sends
    */
-  take(limit: number, running: readonly string[]): Promise<readonly LeasedSending[]>
+  take(limit: number, running: readonly string[], room: SendingRoom): ReturnType<typeof leaseDue>
   /** Which of some payments (UUID) a freeze holds. */
   findHeld(running: readonly string[]): Promise<readonly string[]>
   /**
@@ -69,13 +71,14 @@ export function createSentPayments(dependencies: SendDependencies): SentPayments
   const { database, clock, random, holdsFrozen } = dependencies
   const end = createEnding(dependencies)
   return {
-    take(limit, running) {
+    take(limit, running, room) {
       const nowMs = clock.now()
       const lease = { leaseId: newId(clock, random), leasedUntilMs: nowMs + LEASE_MS }
       return leaseDue(database, {
         ...lease,
         limit,
         except: running,
+        room,
         holdsFrozen,
         nowMs,
         heldDueBeforeMs: nowMs - HELD_PAUSE_MS
@@ -85,8 +88,7 @@ export function createSentPayments(dependencies: SendDependencies): SentPayments
       return holdsFrozen ? findHeldSendings(database, running) : []
     },
     async attempt(payment, signal) {
-      const { method } = dependencies
-      const result = payment.isHeld ? await method.hold(payment) : await method.send(payment, signal)
+      const result = await attemptOf(payment, signal, dependencies)
       if (result.kind === 'ended') return end({ ...payment, ...result })
       const next = nextAttempt(payment.attempts, result, clock.now())
       if (next.attempts >= ATTEMPTS_MAX && result.kind === 'later' && result.isDecided)
@@ -96,10 +98,31 @@ export function createSentPayments(dependencies: SendDependencies): SentPayments
   }
 }
 
+/** The result of an attempt. A payment of which more may have been sent than is written down is looked at before anything is sent. */
+async function attemptOf(
+  payment: LeasedSending,
+  signal: AbortSignal,
+  dependencies: SendDependencies
+): Promise<Result> {
+  const { method } = dependencies
+  // Nobody would pay for what is sent. Such a payment is never begun; one may be here because it was doubted.
+  if (!payment.isCovered) return method.conclude(payment, 'insufficient_funds')
+  if (payment.isHeld) return method.hold(payment)
+  const verdict = payment.isDoubted ? await judgeDoubted(payment, dependencies) : 'send'
+  switch (verdict) {
+    case 'send':
+      return method.send(payment, signal)
+    case 'wait':
+      return { kind: 'waiting' }
+    case 'conclude':
+      return method.conclude(payment, 'receiver_unreachable')
+  }
+}
+
 /** Which attempt comes next, counted since the last one that delivered anything, and when; none does by itself where people must decide. */
 function nextAttempt(
   attempts: number,
-  result: Exclude<SendResult, { readonly kind: 'ended' }>,
+  result: Exclude<Result, { readonly kind: 'ended' }>,
   nowMs: number
 ): { readonly attempts: number; readonly dueAtMs: number | undefined } {
   switch (result.kind) {
@@ -107,6 +130,8 @@ function nextAttempt(
       return { attempts, dueAtMs: undefined }
     case 'stopped':
       return { attempts, dueAtMs: nowMs }
+    case 'waiting':
+      return { attempts, dueAtMs: nowMs + DOUBTED_PAUSE_MS }
     case 'later': {
       const next = result.progressed ? 0 : attempts + 1
       if (next >= ATTEMPTS_MAX) return { attempts: next, dueAtMs: undefined }
@@ -145,7 +170,11 @@ function createEnding({
       const resultOf = new Map(sent.map((one) => [one.leaseId + one.paymentId, one]))
       const settled = payments.map((payment) => {
         const { deliveredValue, reason } = resultOf.get(payment.leaseId + payment.id) ?? unasked(payment.id)
-        return { payment, settlement: settleSent(payment.amounts, deliveredValue, reason) }
+        // What arrived though nobody pays for it stays with the exchange account, as the provider's loss: the audit names it.
+        const settlement = payment.held
+          ? settleSent({ ...payment.amounts, ...payment.sending }, deliveredValue, reason)
+          : insufficientFunds()
+        return { payment, settlement }
       })
       await writeEndings(
         transaction,

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import { quoteFromReceive, RATE_ONE } from '@open-payments-server/value-types/amounts'
 import fc from 'fast-check'
 import type { LockedReceiver } from '../../modules/incoming-payments/index.js'
-import type { ClaimedPayment } from '../../modules/outgoing-payments/index.js'
+import type { ClaimedLocalPayment } from '../../modules/outgoing-payments/index.js'
 import { type SettledBatch, settleBatch } from './settle-batch.js'
 
 const NOW_MS = 1_000
@@ -25,7 +25,7 @@ const receiverOf = (change: Partial<LockedReceiver> = {}): LockedReceiver => ({
   expiresAtMs: NOW_MS + 1,
   ...change
 })
-const paymentOf = (change: Partial<ClaimedPayment> = {}): ClaimedPayment => ({
+const paymentOf = (change: Partial<ClaimedLocalPayment> = {}): ClaimedLocalPayment => ({
   id: 'payment-1',
   incomingPaymentId: 'receiver-1',
   amounts: { debitValue: 100n, feeValue: 10n, receiveValue: 90n },
@@ -35,9 +35,13 @@ const paymentOf = (change: Partial<ClaimedPayment> = {}): ClaimedPayment => ({
   receiveAssetId: 1,
   held: true,
   frozen: false,
+  settleUntilMs: undefined,
   ...change
 })
-const settleThese = (payments: readonly ClaimedPayment[], ...receivers: LockedReceiver[]): SettledBatch =>
+const settleThese = (
+  payments: readonly ClaimedLocalPayment[],
+  ...receivers: LockedReceiver[]
+): SettledBatch =>
   settleBatch(payments, new Map(receivers.map((receiver) => [receiver.id, receiver])), PROVIDER, NOW_MS)
 
 describe('settling a batch', () => {

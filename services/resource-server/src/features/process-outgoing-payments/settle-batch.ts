@@ -1,5 +1,11 @@
 import { type ReceiverRoom, roomOf } from '../../domain/receiver.js'
-import { frozenTooLong, insufficientFunds, settle, type Settlement } from '../../domain/settlement.js'
+import {
+  frozenTooLong,
+  insufficientFunds,
+  notBegun,
+  settle,
+  type Settlement
+} from '../../domain/settlement.js'
 import type { LockedReceiver } from '../../modules/incoming-payments/index.js'
 import {
   accountsIn,
@@ -8,7 +14,7 @@ import {
   type PostedTransfer,
   type ProviderAccounts
 } from '../../modules/ledger/index.js'
-import type { ClaimedPayment, Ending } from '../../modules/outgoing-payments/index.js'
+import type { ClaimedLocalPayment, ClaimedPayment, Ending } from '../../modules/outgoing-payments/index.js'
 import type { RefundEnding } from '../../modules/refunds/index.js'
 
 /** A transfer to be written, without an id yet. */
@@ -35,7 +41,7 @@ export interface SettledBatch {
  * @param provider the provider's accounts, by asset id
  */
 export function settleBatch(
-  payments: readonly ClaimedPayment[],
+  payments: readonly ClaimedLocalPayment[],
   receivers: ReadonlyMap<string, LockedReceiver>,
   provider: ReadonlyMap<number, ProviderAccounts>,
   nowMs: number
@@ -45,7 +51,7 @@ export function settleBatch(
   const settled = payments.map((payment) => {
     const receiver = receivers.get(payment.incomingPaymentId ?? '')
     const already = received.get(payment.incomingPaymentId ?? '') ?? 0n
-    const settlement = settlementOf(payment, receiver && roomOf(after(receiver, already), nowMs))
+    const settlement = settlementOf(payment, receiver && roomOf(after(receiver, already), nowMs), nowMs)
     if (payment.held) {
       totals.change(payment.senderAccountId, {
         debitsPending: -payment.amounts.debitValue,
@@ -70,9 +76,15 @@ export function settleBatch(
   }
 }
 
-function settlementOf({ held, frozen, amounts }: ClaimedPayment, room: ReceiverRoom | undefined): Settlement {
+function settlementOf(
+  { held, frozen, amounts, settleUntilMs }: ClaimedLocalPayment,
+  room: ReceiverRoom | undefined,
+  nowMs: number
+): Settlement {
   if (!held) return insufficientFunds()
-  return frozen ? frozenTooLong() : settle(amounts, room)
+  if (frozen) return frozenTooLong()
+  if (settleUntilMs !== undefined && settleUntilMs <= nowMs) return notBegun(false)
+  return settle(amounts, room)
 }
 
 /** How the refund ends that a payment makes: it takes what the payment debited without its fee. */

@@ -13,8 +13,14 @@ import {
 import type { LowLiquidity, PeerBounds } from '../../modules/peers/index.js'
 import type { PeerArrival } from './arrival.js'
 
+/** How long the answer to a packet may take, in milliseconds: a peer that gets it after the packet's expiry has paid nobody, and is not paid. */
+const ANSWER_MS = 500
+
 /** A packet of a peer that asks for a credit. */
 export type PeerPacket = ArrivedPacket<PeerArrival>
+
+/** What became of a packet: nothing if its peer may no longer present its token. */
+export type PacketResult = CreditResult | { readonly outcome: 'token-ended' }
 
 /** A locked incoming payment, with the id of its asset. */
 export interface LockedReceiverInAsset extends LockedReceiver {
@@ -29,6 +35,8 @@ export interface CreditState {
   readonly receivers: ReadonlyMap<string, LockedReceiverInAsset>
   /** Ids of those that belong to a frozen wallet address or account. */
   readonly frozen: ReadonlySet<string>
+  /** The tokens of the packets that are accepted: SHA-256, in hexadecimal. */
+  readonly tokens: ReadonlySet<string>
   /** What the peers owe, by their ids. */
   readonly bounds: ReadonlyMap<string, PeerBounds>
   /** The provider's accounts, by asset id. */
@@ -39,7 +47,7 @@ export interface CreditState {
 /** What became of packets, and everything that changes by it. */
 export interface CreditedBatch {
   /** Of each packet, in their order. */
-  readonly results: readonly CreditResult[]
+  readonly results: readonly PacketResult[]
   readonly packets: readonly CreditedPacket[]
   readonly transfers: readonly PostedTransfer[]
   readonly totals: readonly AccountTotals[]
@@ -83,7 +91,8 @@ class Batch {
     this.#newId = newId
   }
 
-  credit(packet: PeerPacket): CreditResult {
+  credit(packet: PeerPacket): PacketResult {
+    if (!this.#state.tokens.has(packet.from.peer.tokenHash)) return { outcome: 'token-ended' }
     const name = packet.condition.toString('hex')
     const known = this.#state.known.get(name) ?? this.#credited.get(name)
     if (known !== undefined) return creditedBefore(packet, known)
@@ -96,7 +105,7 @@ class Batch {
     if (completed || expired) return { outcome: 'over' }
     if (this.#state.frozen.has(receiver.id))
       return { outcome: 'refused', code: 'T00', message: 'cannot be credited now' }
-    if (packet.expiresAtMs <= this.#state.nowMs) return { outcome: 'expired' }
+    if (packet.expiresAtMs - ANSWER_MS < this.#state.nowMs) return { outcome: 'expired' }
     if (room < packet.leastValue) {
       return { outcome: 'no-room', receiveMaxValue: receivedValue + room, receivedValue }
     }
@@ -116,7 +125,7 @@ class Batch {
   }
 
   #record(
-    { from, condition, packetValue }: PeerPacket,
+    { from, condition, fulfillment, packetValue }: PeerPacket,
     receiver: LockedReceiverInAsset,
     value: bigint
   ): void {
@@ -125,7 +134,7 @@ class Batch {
     const id = this.#newId()
     const incomingPaymentId = receiver.id
     this.#credited.set(condition.toString('hex'), { condition, peerId: peer.id, incomingPaymentId, value })
-    this.#packets.push({ id, condition, peerId: peer.id, incomingPaymentId, packetValue, value })
+    this.#packets.push({ id, condition, fulfillment, peerId: peer.id, incomingPaymentId, packetValue, value })
     this.#received.set(receiver.id, (this.#received.get(receiver.id) ?? 0n) + value)
     this.#owed.set(peer.id, (this.#owed.get(peer.id) ?? 0n) + packetValue)
     this.#totals.change(peer.receivableAccountId, { debitsPosted: packetValue })

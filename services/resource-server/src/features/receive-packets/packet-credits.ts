@@ -5,7 +5,7 @@ import {
   Statement,
   writeTogether
 } from '@open-payments-server/database'
-import type { CreditResult, FoundPacket, PaymentCredits } from '@open-payments-server/interledger'
+import type { FoundPacket, PaymentCredits } from '@open-payments-server/interledger'
 import { newId } from '@open-payments-server/value-types/identifiers'
 import { roomOf } from '../../domain/receiver.js'
 import { Prisma, type Queries } from '../../modules/database.js'
@@ -30,6 +30,8 @@ import {
 } from '../../modules/interledger/index.js'
 import { accountById, lockedAccounts, moved, movements } from '../../modules/ledger/index.js'
 import {
+  type AcceptedTokenRow,
+  acceptedTokens,
   lowLiquidities,
   lowLiquidityEvents,
   peerBounds,
@@ -42,21 +44,33 @@ import {
   type CreditedBatch,
   type CreditState,
   type LockedReceiverInAsset,
+  type PacketResult,
   type PeerPacket
 } from './credit-batch.js'
 import type { CreditDependencies } from './dependencies.js'
 
-/** Credits packets of peers in the ledger: those that arrive while others are credited share the next transaction. */
+/** A packet whose peer may no longer present its token: nothing was credited for it. */
+export class TokenEnded extends Error {}
+
+/**
+ * Credits packets of peers in the ledger: those that arrive while others are credited share the next transaction. Crediting throws {@link
+ * TokenEnded}, too.
+ */
 export function createPacketCredits(dependencies: CreditDependencies): PaymentCredits<PeerArrival> {
   const { database, clock, counters, onEventsAppended } = dependencies
+  const credit = writeTogether(async (packets: readonly PeerPacket[]): Promise<readonly PacketResult[]> => {
+    const batch = await creditTogether(packets, dependencies)
+    // After the commit: a batch that is rolled back credited nothing.
+    counters.countIncomingCompleted(batch.filledCount)
+    if (batch.packets.length > 0) onEventsAppended()
+    return batch.results
+  })
   return {
-    credit: writeTogether(async (packets: readonly PeerPacket[]): Promise<readonly CreditResult[]> => {
-      const batch = await creditTogether(packets, dependencies)
-      // After the commit: a batch that is rolled back credited nothing.
-      counters.countIncomingCompleted(batch.filledCount)
-      if (batch.packets.length > 0) onEventsAppended()
-      return batch.results
-    }),
+    async credit(packet) {
+      const result = await credit(packet)
+      if (result.outcome === 'token-ended') throw new TokenEnded('the token is no longer accepted')
+      return result
+    },
     async find({ from, condition, paymentId }): Promise<FoundPacket> {
       const known = await findReceivedPacket(database, condition)
       if (known?.peerId === from.peer.id) return { outcome: 'credited', value: known.value }
@@ -81,8 +95,12 @@ function creditTogether(
       paymentIds,
       peerAccountIds: [...new Set(peers.map(({ receivableAccountId }) => receivableAccountId))]
     })
+    // The time is taken after the locks, so that nothing arrives after an expiry by waiting for one.
+    const nowMs = clock.now()
     const met = await readMet(transaction, {
       paymentIds,
+      now: instantText(nowMs),
+      tokenHashes: [...new Set(peers.map(({ tokenHash }) => tokenHash))],
       conditions: packets.map(({ condition }) => condition.toString('hex')),
       peerIds: [...new Set(peers.map(({ id }) => id))]
     })
@@ -90,8 +108,6 @@ function creditTogether(
       ...peers.map(({ assetId }) => assetId),
       ...[...receivers.values()].map(({ assetId }) => assetId)
     ])
-    // The time is taken after the locks, so that nothing arrives after an expiry by waiting for one.
-    const nowMs = clock.now()
     const state = { ...met, receivers, provider, nowMs }
     const batch = creditBatch(packets, state, () => newId(clock, random))
     if (batch.packets.length > 0) await writeBatch(transaction, batch, nowMs)
@@ -129,9 +145,11 @@ const MET = new Statement<{
   readonly known: readonly KnownPacketRow[]
   readonly frozen: readonly { readonly id: string }[]
   readonly bounds: readonly PeerBoundsRow[]
+  readonly tokens: readonly AcceptedTokenRow[]
 }>(
   'get-what-packets-meet',
-  Prisma.sql`select ${rowsOf(knownPackets)} as known, ${rowsOf(frozenReceivers)} as frozen, ${rowsOf(peerBounds)} as bounds`
+  Prisma.sql`select ${rowsOf(knownPackets)} as known, ${rowsOf(frozenReceivers)} as frozen, ${rowsOf(peerBounds)} as bounds,
+                    ${rowsOf(acceptedTokens)} as tokens`
 )
 
 async function readMet(
@@ -140,14 +158,17 @@ async function readMet(
     readonly paymentIds: readonly string[]
     readonly conditions: readonly string[]
     readonly peerIds: readonly string[]
+    readonly tokenHashes: readonly string[]
+    readonly now: string
   }
-): Promise<Pick<CreditState, 'known' | 'frozen' | 'bounds'>> {
+): Promise<Pick<CreditState, 'known' | 'frozen' | 'bounds' | 'tokens'>> {
   const [met] = await MET.rows(transaction, packets)
   if (met === undefined) throw new Error('what packets meet has no row')
   return {
     known: readKnownPackets(met.known),
     frozen: new Set(met.frozen.map(({ id }) => id)),
-    bounds: readPeerBounds(met.bounds)
+    bounds: readPeerBounds(met.bounds),
+    tokens: new Set(met.tokens.map(({ hash }) => hash))
   }
 }
 

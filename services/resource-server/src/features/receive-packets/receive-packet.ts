@@ -23,7 +23,8 @@ export interface PacketReceiver {
    *
    * @param bytes an ILP Prepare (IL-RFC 27)
    * @returns an ILP Fulfill or Reject, and what it says: `fulfill`, or the code of the Reject
-   * @throws PacketError for what is no Prepare; what the database throws: then nobody knows whether it was credited
+   * @throws PacketError for what is no Prepare; TokenEnded when the peer may no longer present its token; what the database throws: then
+   *   nobody knows whether it was credited
    */
   receive(bytes: Buffer, peer: PacketPeer): Promise<{ readonly reply: Buffer; readonly result: string }>
 }

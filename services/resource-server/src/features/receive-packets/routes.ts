@@ -2,7 +2,8 @@ import { isTransient } from '@open-payments-server/database'
 import { NoAnswer, PublicError, type Route } from '@open-payments-server/http-server'
 import { PacketError } from '@open-payments-server/interledger'
 import { hashSecret } from '@open-payments-server/value-types/identifiers'
-import type { PeerDirectory } from '../../modules/peers/index.js'
+import type { PacketPeer, PeerDirectory } from '../../modules/peers/index.js'
+import { TokenEnded } from './packet-credits.js'
 import type { PacketReceiver } from './receive-packet.js'
 
 /** Media type of packets (IL-RFC 35). */
@@ -30,13 +31,13 @@ export function receivePacketRoute({ peers, receiver, countPacket }: ReceivePack
     async handle(request, response) {
       const [, token] = BEARER.exec(request.get('authorization') ?? '') ?? []
       const peer = token === undefined ? undefined : await peers.find(hashSecret(token))
-      if (peer === undefined) throw refused(401, 'the token is that of no peer')
+      if (peer === undefined) throw unknownToken()
       if (request.get('content-type')?.split(';', 1)[0]?.trim().toLowerCase() !== PACKET_TYPE) {
         throw refused(400, `the content type must be ${PACKET_TYPE}`)
       }
       const { body } = request
       if (body === undefined) throw refused(400, 'the body must be an ILP Prepare')
-      const { reply, result } = await answered(() => receiver.receive(body, peer), peer.id)
+      const { reply, result } = await answered(() => receiver.receive(body, peer), peer, peers)
       countPacket(result)
       // A peer that floods does not keep the connections of others.
       if (result === 'T03') response.addField('Connection', 'close')
@@ -45,16 +46,28 @@ export function receivePacketRoute({ peers, receiver, countPacket }: ReceivePack
   }
 }
 
-async function answered<Result>(receive: () => Promise<Result>, peerId: string): Promise<Result> {
+async function answered<Result>(
+  receive: () => Promise<Result>,
+  { id: peerId, tokenHash }: PacketPeer,
+  peers: PeerDirectory
+): Promise<Result> {
   try {
     return await receive()
   } catch (error) {
+    if (error instanceof TokenEnded) {
+      peers.forget(tokenHash)
+      throw unknownToken(error)
+    }
     if (error instanceof PacketError) throw refused(400, 'the body must be an ILP Prepare', error)
     // Whether it was credited, the database alone knows: a Reject might be untrue.
     if (isTransient(error))
       throw new NoAnswer('the result of a packet is not known', { fields: { peerId }, cause: error })
     throw error
   }
+}
+
+function unknownToken(cause?: unknown): PublicError {
+  return refused(401, 'the token is that of no peer', cause)
 }
 
 function refused(status: number, description: string, cause?: unknown): PublicError {

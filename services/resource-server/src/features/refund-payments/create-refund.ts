@@ -1,4 +1,5 @@
 import { instantText, placeholder, Statement } from '@open-payments-server/database'
+import type { Acting } from '@open-payments-server/service-kit/operators'
 import { newId } from '@open-payments-server/value-types/identifiers'
 import { assertCallKey, readPositiveCallValue } from '../../domain/call-fields.js'
 import { CallRefused } from '../../domain/call-refused.js'
@@ -82,7 +83,7 @@ const CREATE = new Statement<CreatedRow>(
  */
 export async function createRefund(
   request: RefundRequest,
-  dependencies: RefundDependencies
+  dependencies: RefundDependencies & Acting
 ): Promise<Refund> {
   const { database, clock, random, urls, onEventsAppended } = dependencies
   const refund: NewRefund = {
@@ -100,6 +101,7 @@ export async function createRefund(
   })
   if (created === undefined) throw new Error('a statement that always answers a row answered none')
   if (created.created) onEventsAppended()
+  else dependencies.onUnchanged()
   const found = await findRefund(database, { ...refund, idempotencyHash: refund.identity?.idempotencyHash })
   if (found === undefined) throw impossible(created)
   if (refund.identity !== undefined && found.requestHash?.equals(refund.identity.requestHash) !== true) {

@@ -26,6 +26,8 @@ export interface SendPacketsDependencies {
   /** Decrypts what they expect. */
   readonly peerSecrets: SecretBox
   readonly counters: SentPacketCounters
+  /** Logs why a packet to a peer (id, UUID) got no answer. */
+  readonly logTrouble: (peerId: string, error: Error) => void
   readonly clock: SenderClock
   readonly random: Random
   readonly logger: Logger

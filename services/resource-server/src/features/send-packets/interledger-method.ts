@@ -5,7 +5,7 @@ import type { SendPacketsDependencies } from './dependencies.js'
 import { createPacketJournals } from './journal.js'
 import { price } from './price.js'
 import { createRecentReceivers } from './recent-receivers.js'
-import { hold, send } from './send.js'
+import { conclude, hold, send } from './send.js'
 
 /**
  * Pays receivers at other providers over Interledger.
@@ -26,6 +26,7 @@ export function createInterledgerMethod(
   return {
     price: (request) => price(request, context),
     send: (order, signal) => send(order, signal, context),
-    hold: (order) => hold(order, context)
+    hold: (order) => hold(order, context),
+    conclude: (order, reason) => conclude(order, reason, context)
   }
 }

@@ -1,5 +1,6 @@
 import { instantText, Statement, writeTogether } from '@open-payments-server/database'
 import type { JournalAnswer, PacketJournal } from '@open-payments-server/interledger'
+import type { Logger } from '@open-payments-server/runtime'
 import type { Clock } from '@open-payments-server/value-types/clock'
 import { newId, type Random } from '@open-payments-server/value-types/identifiers'
 import { LRUCache } from 'lru-cache'
@@ -18,6 +19,7 @@ import {
 import { dispatchPosted } from '../../modules/ledger/index.js'
 import { leasesRenewed, progressed } from '../../modules/outgoing-payments/index.js'
 import { highLiquidityEvents, type SendingPeer } from '../../modules/peers/index.js'
+import { writeUntilCertain } from './write-until-certain.js'
 
 // The statement that writes renews the leases: whoever lost one writes nothing, and so sends nothing. What fulfilled packets sent is owed to
 // their peer from then on. A number of changed rows that is wrong fails the statement, and nothing of it is kept.
@@ -37,10 +39,13 @@ const WRITE = new Statement(
 /** Maximum number of peers for which payments are written together. */
 const PEERS_MAX = 10_000
 
+/** How long before the end of a lease nothing is tried again any more, in milliseconds: connecting and a statement take no longer together. */
+const LEASE_MARGIN_MS = 10_000
+
 /** Where the packets of payments are written down. */
 export interface PacketJournals {
   /** That of a payment, while it may be sent with its lease. */
-  of(order: Pick<SendOrder, 'paymentId' | 'leaseId'>, peer: JournalPeer): PacketJournal
+  of(order: Pick<SendOrder, 'paymentId' | 'leaseId' | 'leasedUntilMs'>, peer: JournalPeer): PacketJournal
 }
 
 type JournalPeer = Pick<SendingPeer, 'id' | 'payableAccountId'>
@@ -55,13 +60,15 @@ export function createPacketJournals({
   clock,
   random,
   counters,
-  leaseMs
+  leaseMs,
+  logger
 }: {
   readonly database: Queries
   readonly clock: Clock
   readonly random: Random
   readonly counters: Pick<SentPacketCounters, 'countSentPacket'>
   readonly leaseMs: number
+  readonly logger: Logger
 }): PacketJournals {
   const writers = new LRUCache<string, (entry: PaymentPackets) => Promise<unknown>>({ max: PEERS_MAX })
   const createWriter = ({ id: peerId, payableAccountId }: JournalPeer) =>
@@ -77,12 +84,18 @@ export function createPacketJournals({
       return entries
     })
   return {
-    of({ paymentId, leaseId }, peer) {
+    of({ paymentId, leaseId, leasedUntilMs }, peer) {
       const write = writers.get(peer.id) ?? createWriter(peer)
       writers.set(peer.id, write)
+      let leaseEndsMs = leasedUntilMs
       return {
         async write(answers, packets) {
-          await write({ paymentId, leaseId, answers, packets })
+          const nowMs = clock.now()
+          const untilMs = leaseEndsMs - LEASE_MARGIN_MS
+          const entry = { paymentId, leaseId, answers, packets }
+          await writeUntilCertain(entry, write, { untilMs, database, clock, logger })
+          // At the earliest: it may have been written by a later attempt.
+          leaseEndsMs = nowMs + leaseMs
           for (const answer of answers) counters.countSentPacket(resultOf(answer))
         }
       }

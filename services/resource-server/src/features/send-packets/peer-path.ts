@@ -1,5 +1,6 @@
 import { OutgoingRequestError } from '@open-payments-server/http-client'
 import { PacketNotSent, type PacketPath } from '@open-payments-server/interledger'
+import type { PeerRequestResult } from '../../domain/packet-counters.js'
 import type { SendingPeer } from '../../modules/peers/index.js'
 import type { SendPacketsDependencies } from './dependencies.js'
 
@@ -17,29 +18,32 @@ export async function pathOver(
   {
     peerClient,
     peerSecrets,
-    counters
-  }: Pick<SendPacketsDependencies, 'peerClient' | 'peerSecrets' | 'counters'>
+    counters,
+    logTrouble
+  }: Pick<SendPacketsDependencies, 'peerClient' | 'peerSecrets' | 'counters' | 'logTrouble'>
 ): Promise<PacketPath> {
   const token = await peerSecrets.open(id, sealedOutgoingToken)
   const headers = { authorization: `Bearer ${token}`, 'content-type': PACKET_TYPE, accept: PACKET_TYPE }
+  const failed = (result: Exclude<PeerRequestResult, 'answered'>, error: Error): Error => {
+    counters.countPeerRequest(result)
+    logTrouble(id, error)
+    return error
+  }
   return {
     async send(prepare, signal) {
       const message = { headers, body: prepare, bodyBytesMax: ANSWER_BYTES_MAX, signal }
       const { status, body } = await peerClient.exchange(endpoint, message).catch((error: unknown) => {
-        const isUnsent = error instanceof OutgoingRequestError && error.isUnsent
-        counters.countPeerRequest(isUnsent ? 'not_sent' : 'no_answer')
-        throw isUnsent ? new PacketNotSent('the packet did not leave', { cause: error }) : error
+        throw error instanceof OutgoingRequestError && error.isUnsent
+          ? failed('not_sent', new PacketNotSent('the packet did not leave', { cause: error }))
+          : failed('no_answer', new Error('a peer did not answer a packet', { cause: error }))
       })
       if (status === OK) {
         counters.countPeerRequest('answered')
         return body
       }
-      if (NOT_TAKEN.has(status)) {
-        counters.countPeerRequest('refused')
-        throw new PacketNotSent(`a peer refused a packet with ${String(status)}`)
-      }
-      counters.countPeerRequest('no_answer')
-      throw new Error(`a peer answered a packet with ${String(status)}`)
+      throw NOT_TAKEN.has(status)
+        ? failed('refused', new PacketNotSent(`a peer refused a packet with ${String(status)}`))
+        : failed('no_answer', new Error(`a peer answered a packet with ${String(status)}`))
     }
   }
 }

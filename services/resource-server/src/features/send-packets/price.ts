@@ -37,7 +37,7 @@ interface Way {
  * more or less is the provider's.
  *
  * @throws Refusal `not-payable` for what is no receiver, cannot be reached, or does not take the amount; `unavailable` when its provider,
- *   or the way to it, does not answer
+ *   or the way to it, does not answer; `rates-unavailable` when our own rate is not available now
  */
 export async function price(
   { sender, receiver: url, fixed: given }: PricingRequest,
@@ -62,7 +62,11 @@ export async function price(
     amounts,
     receiveAsset: receiver.asset,
     receiveAssetId: await ensureAsset(dependencies.database, receiver.asset),
-    sending: { peerId: way.peer.id, sendMaxValue }
+    sending: {
+      peerId: way.peer.id,
+      sendMaxValue,
+      fixedFeeValue: feesOf(dependencies.termSources.fees, sender.asset).fixed
+    }
   }
 }
 
@@ -86,7 +90,10 @@ async function findWay(
     : noRate(sender.asset.code, receiver.asset.code)
 }
 
-/** @throws Refusal `not-payable` when the receiver does not take packets, or at too bad a rate; `unavailable` when nobody answers */
+/**
+ * @throws Refusal `not-payable` when the receiver does not take packets, or at too bad a rate; `unavailable` when nobody answers;
+ *   `rates-unavailable`
+ */
 async function probeWay({ peer, receiver }: Way, dependencies: SendPacketsDependencies): Promise<ProbedPath> {
   const { logger, termSources } = dependencies
   const least = await leastRate(peer.asset, receiver.asset, termSources.rates)
@@ -103,10 +110,10 @@ async function probeWay({ peer, receiver }: Way, dependencies: SendPacketsDepend
   if (asset !== undefined && !isSameAsset(asset, receiver.asset)) {
     throw invalidReceiver(new Error('the receiver receives another asset than its document says'))
   }
-  if (isLess(rate.high, least)) {
-    throw noRate(peer.asset.code, receiver.asset.code)
-  }
-  return result.path
+  if (!isLess(least, rate.high)) throw noRate(peer.asset.code, receiver.asset.code)
+  // A small packet shows little, and whoever wants shows small ones only: what rounding hides of the rate is not the payer's to pay. A way that
+  // is worse than this ends the payment.
+  return isLess(rate.low, least) ? { ...result.path, rate: { ...rate, low: least } } : result.path
 }
 
 /** @throws Refusal `not-payable` for an amount too small to deliver anything; `invalid-field` for one beyond 64 bits */

@@ -6,21 +6,24 @@ import {
   type PayEnd,
   type PaymentProgress,
   probe,
-  type ProbedPath
+  type ProbedPath,
+  type SendTerms
 } from '@open-payments-server/interledger'
 import { isSameAsset } from '@open-payments-server/value-types/amounts'
 import type { FailureReason } from '../../domain/failure-reasons.js'
 import type { OutgoingMethod, SendOrder, SendResult } from '../../domain/outgoing-method.js'
 import { roomOf } from '../../domain/receiver.js'
 import { readProgress } from '../../modules/interledger/index.js'
-import type { SendingPeer } from '../../modules/peers/index.js'
 import type { SendPacketsDependencies } from './dependencies.js'
-import { leastRate } from './path-rate.js'
+import { ANY_RATE } from './path-rate.js'
 import { pathOver } from './peer-path.js'
 import { logUnread, type PayableReceiver, stateOf } from './receiver.js'
 
 /** How long a packet may be under way, in milliseconds. */
-const PACKET_LIFETIME_MS = 20_000
+export const PACKET_LIFETIME_MS = 20_000
+
+/** How long an attempt goes on, in milliseconds: what is left is sent in another one, so that others have their turn. */
+const ATTEMPT_MAX_MS = 60_000
 
 /** Codes with which a receiver does not take what the terms let a packet ask for. */
 const TOO_LITTLE: ReadonlySet<string> = new Set(['F99', 'F04', 'F05', 'R01'])
@@ -46,25 +49,27 @@ export async function send(
   signal: AbortSignal,
   dependencies: SendPacketsDependencies
 ): Promise<SendResult> {
-  const { database, logger } = dependencies
+  const { logger, clock } = dependencies
   const isStopped = (): boolean => signal.aborted
   if (isStopped()) return { kind: 'stopped' }
-  const progress = order.isNew ? NO_PROGRESS : await readProgress(database, order.paymentId)
+  const progress = order.isNew ? NO_PROGRESS : await progressOf(order, dependencies)
   if (missingOf(order, progress) <= 0n) return over(progress, 'partially_delivered')
+  if (clock.now() >= order.sendUntilMs) return over(progress, 'rate_changed')
   if (progress.nextSequence >= PACKETS_MAX) return over(progress, 'receiver_unreachable')
   const peer = await dependencies.findPeer(order.sending.peerId)
   if (peer === undefined) throw new Error(`no peer ${order.sending.peerId} of a payment that is sent to it`)
   const sending = { ...dependencies, path: await pathOver(peer, dependencies) }
-  const found = await findWay({ order, progress, peer }, sending)
+  const found = await findWay({ order, progress }, sending)
   if ('kind' in found) return found
   if (isStopped()) return { kind: 'stopped' }
   const result = await pay(
     {
       destination: found.receiver.credentials,
-      terms: { sendMaxValue: order.sending.sendMaxValue, deliverValue: order.receiveValue },
+      terms: termsOf(order),
       path: found.path,
       progress,
       packetLifetimeMs: PACKET_LIFETIME_MS,
+      untilMs: Math.min(clock.now() + ATTEMPT_MAX_MS, order.sendUntilMs),
       signal
     },
     { ...sending, journal: dependencies.journals.of(order, peer) }
@@ -82,7 +87,7 @@ export async function send(
 }
 
 /**
- * Looks whether a payment of which nothing may be sent now could go on, as far as its receiver goes.
+ * Looks whether a payment of which nothing may be sent now could go on, as far as its receiver and its terms go.
  *
  * @returns ends it as one that was frozen too long, with what was delivered before
  * @throws what the database throws
@@ -91,11 +96,36 @@ export async function hold(
   order: SendOrder,
   dependencies: SendPacketsDependencies
 ): ReturnType<OutgoingMethod['hold']> {
-  const progress = await readProgress(dependencies.database, order.paymentId)
+  const progress = await progressOf(order, dependencies)
+  if (dependencies.clock.now() >= order.sendUntilMs) return over(progress, 'account_frozen')
   const receiver = await findReceiver(order, progress, dependencies)
   return 'kind' in receiver && receiver.kind !== 'later'
     ? over(progress, 'account_frozen')
     : { kind: 'stopped' }
+}
+
+/**
+ * Ends a payment of which nothing more is to be sent, with what was delivered before.
+ *
+ * @throws what the database throws
+ */
+export async function conclude(
+  order: SendOrder,
+  reason: FailureReason,
+  dependencies: Pick<SendPacketsDependencies, 'database'>
+): ReturnType<OutgoingMethod['conclude']> {
+  return over(await progressOf(order, dependencies), reason)
+}
+
+function termsOf({ sending, receiveValue }: SendOrder): SendTerms {
+  return { sendMaxValue: sending.sendMaxValue, deliverValue: receiveValue }
+}
+
+function progressOf(
+  order: SendOrder,
+  { database }: Pick<SendPacketsDependencies, 'database'>
+): Promise<PaymentProgress> {
+  return readProgress(database, { paymentId: order.paymentId, terms: termsOf(order) })
 }
 
 /** Ends by which a receiver, or the way to it, says no more than that it takes nothing. */
@@ -112,11 +142,10 @@ async function whyRefused(
   return 'kind' in receiver && receiver.kind === 'ended' ? receiver.reason : otherwise
 }
 
-/** What is missing of a payment, and whom its packets go to. */
+/** What is missing of a payment. */
 interface Rest {
   readonly order: SendOrder
   readonly progress: PaymentProgress
-  readonly peer: SendingPeer
 }
 
 /**
@@ -141,11 +170,10 @@ async function findWay(
 
 async function probeWay(
   receiver: PayableReceiver,
-  { order, progress, peer }: Rest,
+  { order, progress }: Rest,
   dependencies: SendPacketsDependencies & { readonly path: PacketPath }
 ): Promise<{ readonly receiver: PayableReceiver; readonly path: ProbedPath } | SendResult> {
-  const least = await leastRate(peer.asset, receiver.asset, dependencies.termSources.rates)
-  const probed = await probe(receiver.credentials, least, dependencies)
+  const probed = await probe(receiver.credentials, ANY_RATE, dependencies)
   if (probed.outcome === 'failed') {
     return probed.because === 'closed'
       ? over(progress, 'receiver_completed')
@@ -206,6 +234,8 @@ function readEnd(end: PayEnd, order: SendOrder, before: PaymentProgress, after: 
       return TOO_LITTLE.has(end.code ?? '')
         ? over(after, 'rate_changed')
         : later(order, before, after, 'receiver_unreachable')
+    case 'late':
+      return later(order, before, after, 'receiver_unreachable')
     case 'violated':
       return { kind: 'undecided' }
     case 'stopped':

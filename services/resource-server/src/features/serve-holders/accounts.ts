@@ -1,39 +1,11 @@
-import { isAccountName } from '../../domain/account-name.js'
-import { invalidCallField } from '../../domain/call-refused.js'
-import { type Claimant, findTitle, type Holder } from '../../domain/holder.js'
+import { findTitle } from '../../domain/holder.js'
 import { findHeldAccounts, type HeldAccount } from '../../modules/ledger/index.js'
 import { type HeldWalletAddress, listHeldWalletAddresses } from '../../modules/wallet-addresses/index.js'
-import { assertHolder, type HoldingDependencies } from '../holding.js'
-
-/** Maximum number of values of a person's claim. */
-const CLAIM_VALUES_MAX = 1_000
-
-/** A person who asks for what they hold, as the call names them. */
-export interface Person extends Holder {
-  /** Values of the claim in their ID token. */
-  readonly holderClaimValues: readonly string[]
-}
+import { type HoldingDependencies, type Person, readPerson } from '../holding.js'
 
 /** An account of a person, with its wallet addresses. */
 export interface AccountOfHolder extends HeldAccount {
   readonly walletAddresses: readonly (HeldWalletAddress & { readonly url: string })[]
-}
-
-/**
- * Reads who asks. What no account is called is left out of the values of the claim.
- *
- * @throws CallRefused `invalid`
- */
-export function readPerson({
-  issuer,
-  sub,
-  holderClaimValues
-}: Person): Claimant & { readonly claimValues: readonly string[] } {
-  const person = { issuer, sub }
-  assertHolder(person)
-  if (holderClaimValues.length > CLAIM_VALUES_MAX)
-    throw invalidCallField('holder_claim_values', `must be at most ${String(CLAIM_VALUES_MAX)}`)
-  return { ...person, claimValues: holderClaimValues.filter(isAccountName) }
 }
 
 /**

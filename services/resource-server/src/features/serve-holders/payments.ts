@@ -6,8 +6,8 @@ import {
   type HeldPaymentRange,
   listHeldPayments
 } from '../../modules/outgoing-payments/index.js'
-import { findHeld, type HoldingDependencies } from '../holding.js'
-import { findAccountsOf, type Person, readPerson } from './accounts.js'
+import { findHeld, type HoldingDependencies, type Person, readPerson } from '../holding.js'
+import { findAccountsOf } from './accounts.js'
 import { describeKnown, type DescribedReceiver } from './receivers.js'
 
 /** A payment as the holder of its wallet address sees it. */

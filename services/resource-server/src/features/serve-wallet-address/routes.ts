@@ -7,15 +7,14 @@ import {
 } from '@open-payments-server/http-server'
 import { notFound } from '../../domain/errors.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
-import {
-  PATHLESS_WALLET_ADDRESS,
-  type WalletAddress,
-  type WalletAddressDirectory
-} from '../../domain/wallet-address.js'
+import { PATHLESS_WALLET_ADDRESS, type WalletAddressDirectory } from '../../domain/wallet-address.js'
+import type { ProviderWalletAddress, ServedWalletAddress } from './provider-wallet-address.js'
 
 /** What the route needs. */
 export interface WalletAddressRouteDependencies {
   readonly walletAddresses: WalletAddressDirectory
+  /** Of this provider itself, in place of a wallet address without a path, if there is none; undefined without keys. */
+  readonly providerWalletAddress: ProviderWalletAddress | undefined
   readonly urls: ResourceUrls
   /** Grant endpoint that wallet addresses advertise. */
   readonly authServerUrl: string
@@ -37,16 +36,16 @@ interface WalletAddressWire {
 
 /**
  * `GET /<path>`: a wallet address, public. Takes every path that no other route takes. The wallet address without a path is
- * served under `/.well-known/pay`, and under its own URL.
+ * served under `/.well-known/pay`, and under its own URL. That of the provider is served under `/.well-known/pay`, where there is no other.
  */
 export function serveWalletAddressRoute(dependencies: WalletAddressRouteDependencies): Route {
   const render = createRenderer(
-    (walletAddress: WalletAddress) => toWire(walletAddress, dependencies),
+    (walletAddress: ServedWalletAddress) => toWire(walletAddress, dependencies),
     ({ updatedAtMs }) => updatedAtMs
   )
   const cacheControl = `public, max-age=${String(dependencies.cacheSeconds)}`
   const answer = (
-    walletAddress: WalletAddress | undefined,
+    walletAddress: ServedWalletAddress | undefined,
     request: HttpRequest,
     response: HttpResponse
   ): void => {
@@ -69,8 +68,10 @@ export function serveWalletAddressRoute(dependencies: WalletAddressRouteDependen
       const path = request.path === '/' ? PATHLESS_WALLET_ADDRESS : request.path
       const found = dependencies.walletAddresses.findByPath(path)
       if (found instanceof Promise) {
-        return found.then((walletAddress) => {
-          answer(walletAddress, request, response)
+        return found.then(async (walletAddress) => {
+          const own =
+            request.path === PATHLESS_WALLET_ADDRESS ? dependencies.providerWalletAddress : undefined
+          answer(walletAddress ?? (await own?.find()), request, response)
         })
       }
       // Cached wallet addresses, which is nearly always, are returned without waiting.
@@ -85,14 +86,14 @@ function prefersPage(request: HttpRequest): boolean {
   return request.accepts(['application/json', 'text/html']) === 'text/html'
 }
 
-function pageOf(walletAddress: WalletAddress, pageUrl: string): string {
+function pageOf(walletAddress: ServedWalletAddress, pageUrl: string): string {
   const page = new URL(pageUrl)
   page.searchParams.set('walletAddress', walletAddress.url)
   return page.href
 }
 
 function toWire(
-  walletAddress: WalletAddress,
+  walletAddress: ServedWalletAddress,
   dependencies: WalletAddressRouteDependencies
 ): WalletAddressWire {
   const { url, publicName, asset } = walletAddress

@@ -1,6 +1,5 @@
 import { CallRefused } from '../../domain/call-refused.js'
-import type { Holder } from '../../domain/holder.js'
-import { assertHolder, findHeld, type HoldingDependencies } from '../holding.js'
+import { findHeld, type HoldingDependencies, type Person, readPerson } from '../holding.js'
 import type { OwnershipSigner, SignedOwnership } from './ownership-signer.js'
 
 /** What stating ownership needs. */
@@ -16,22 +15,19 @@ export interface OwnershipDependencies extends HoldingDependencies {
  *   nothing can be stated
  */
 export async function stateOwnership(
-  { walletAddress: url, ...holder }: Holder & { readonly walletAddress: string },
+  { walletAddress: url, ...asked }: Person & { readonly walletAddress: string },
   dependencies: OwnershipDependencies
 ): Promise<SignedOwnership> {
-  assertHolder(holder)
+  const person = readPerson(asked)
   const { ownershipSigner: sign, urls, holderClaim } = dependencies
   if (sign === undefined)
     throw new CallRefused('not-possible', 'no statement can be signed: OWNERSHIP_KEYS is not set')
-  // The auth server looks for the claim in the ID token.
-  const { path, accountName, title } = await findHeld(
-    url,
-    { ...holder, claimValues: undefined },
-    dependencies
-  )
+  const { path, accountName, title } = await findHeld(url, person, dependencies)
+  // Whoever asks is believed about the claim only here: the auth server looks for it in the ID token.
   const claim =
     title === 'claim' && holderClaim !== undefined
       ? { name: holderClaim.name, value: accountName }
       : undefined
-  return sign({ holder, walletAddress: urls.ofWalletAddress(path), claim })
+  const { issuer, sub } = person
+  return sign({ holder: { issuer, sub }, walletAddress: urls.ofWalletAddress(path), claim })
 }

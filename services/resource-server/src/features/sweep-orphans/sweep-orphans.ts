@@ -2,15 +2,15 @@ import type { Logger } from '@open-payments-server/runtime'
 import type { PaymentCounters } from '../../domain/payment-counters.js'
 import type { GrantLimits } from '../../domain/ports.js'
 import { findAwaiting } from '../../modules/approvals/index.js'
-import type { Queries } from '../../modules/database.js'
-import { meetTimeline, sweep } from '../../modules/grant-outcomes/index.js'
+import { sweep } from '../../modules/grant-outcomes/index.js'
 import { findFrozenPayments, findPaymentsElsewhere } from '../../modules/outgoing-payments/index.js'
+import { meetTimeline } from '../../modules/timeline/index.js'
+import { type DoubtDependencies, doubtSendings } from './doubt-sendings.js'
 
 /** What sweeping needs. */
-export interface SweepOrphansDependencies {
+export interface SweepOrphansDependencies extends DoubtDependencies {
   /** Whether a promoted server has every commit that was answered: DATABASE_DURABILITY. */
   readonly keepsCommits: boolean
-  readonly database: Queries
   readonly grantLimits: GrantLimits
   /** Age from which a reservation without a payment is released, in seconds. */
   readonly orphanAgeSeconds: number
@@ -58,6 +58,13 @@ export async function sweepOrphans(
   const { database, grantLimits, logger } = dependencies
   // First, whether or not the auth server answers: anything reserved from now on is from after a change of timeline.
   await meetTimeline(database, dependencies.keepsCommits)
+  const doubted = await doubtSendings(dependencies)
+  if (doubted > 0) {
+    logger.error(
+      { count: doubted },
+      'payments to other providers were pending when the database lost commits: it is not known what was sent for them'
+    )
+  }
   const { reservations, nextPageToken } = await grantLimits.listOpenReservations({
     olderThanSeconds: dependencies.orphanAgeSeconds,
     ...range

@@ -208,7 +208,9 @@ const peer = z.strictObject({
 })
 const lowLiquidity = peer.extend({
   owedValue: z.string().describe('What it owes, in the smallest unit of its asset.'),
-  leftValue: z.string().describe('What it may still owe.')
+  leftValue: z
+    .string()
+    .describe('What it may still owe; below 0 where it was paid more than its limit leaves.')
 })
 const highLiquidity = peer.extend({
   weOweValue: z.string().describe('What the provider owes it, in the smallest unit of its asset.')

@@ -102,7 +102,7 @@ class WaitingRequest implements Waiter {
   }
 
   onTick(): void {
-    if (this.#isTokenExpired) this.onTokenEnded()
+    if (this.#isTokenExpired) this.onStop()
     if (this.#order.payment.endsAtMs <= this.#clock.now()) this.onGap()
   }
 
@@ -123,6 +123,8 @@ class WaitingRequest implements Waiter {
   async untilChanged(token: WatchedToken): Promise<ShownPayment> {
     let { payment } = this.#order
     for (;;) {
+      // It could be read until then, perhaps as one of others: the client asks again with what it may read now.
+      if (this.#isTokenExpired) return payment
       const read = this.#takeRead()
       if (read !== undefined) {
         payment = await this.#readWith(read, token)
@@ -137,7 +139,7 @@ class WaitingRequest implements Waiter {
   }
 
   async #readWith(read: Read, token: WatchedToken): Promise<ShownPayment> {
-    if (this.#isTokenExpired || !(await token.isActive())) throw inactiveToken()
+    if (!(await token.isActive())) throw inactiveToken()
     const payment = await read()
     if (payment === undefined) throw notFound()
     return payment

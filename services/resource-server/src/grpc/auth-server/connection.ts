@@ -2,7 +2,8 @@ import {
   createClient,
   RETRIES_MAX,
   shareChannel,
-  type WatchedTlsFiles
+  type WatchedTlsFiles,
+  whenReady
 } from '@open-payments-server/grpc-transport'
 import { auth } from '@open-payments-server/proto'
 
@@ -12,7 +13,7 @@ export interface AuthServerConnection {
   readonly grantLimits: auth.GrantLimitsServiceClient
   readonly grantOperator: auth.GrantOperatorServiceClient
   /** Resolves when the auth server is connected, and rejects if it is not within the time. */
-  waitForReady(timeoutMs: number): Promise<void>
+  whenReady(timeoutMs: number): Promise<void>
   close(): void
 }
 
@@ -43,13 +44,7 @@ export function connectAuthServer(options: {
     introspection,
     grantLimits,
     grantOperator,
-    waitForReady: (timeoutMs) =>
-      new Promise((resolve, reject) => {
-        introspection.waitForReady(Date.now() + timeoutMs, (error) => {
-          if (error === undefined) resolve()
-          else reject(error)
-        })
-      }),
+    whenReady: (timeoutMs) => whenReady(introspection, timeoutMs),
     close() {
       introspection.close()
       grantOperator.close()

@@ -1,5 +1,6 @@
 import type { UnaryHandler } from '@open-payments-server/grpc-transport'
 import type { wallet } from '@open-payments-server/proto'
+import type { Acting } from '@open-payments-server/service-kit/operators'
 import { type Approval, APPROVAL_DECISIONS } from '../../domain/approval.js'
 import { FAILURE_REASONS } from '../../domain/failure-reasons.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
@@ -29,7 +30,7 @@ export function getOutgoingPaymentRpc(
 
 /** `WalletOperatorService.ApprovePayment`. */
 export function approvePaymentRpc(
-  dependencies: DecideDependencies
+  dependencies: DecideDependencies & Acting
 ): UnaryHandler<wallet.ApprovePaymentRequest, wallet.ApprovePaymentResponse> {
   return async ({ outgoingPayment: url, reason }, { clientNames }) => {
     const shown = await approvePayment({ url, reason, by: namesOf(clientNames) }, dependencies)
@@ -39,7 +40,7 @@ export function approvePaymentRpc(
 
 /** `WalletOperatorService.DeclinePayment`. */
 export function declinePaymentRpc(
-  dependencies: DecideDependencies
+  dependencies: DecideDependencies & Acting
 ): UnaryHandler<wallet.DeclinePaymentRequest, wallet.DeclinePaymentResponse> {
   return async ({ outgoingPayment: url, reason }, { clientNames }) => {
     const shown = await declinePayment({ url, reason, by: namesOf(clientNames) }, dependencies)

@@ -8,6 +8,8 @@ import {
   writePageToken,
   writeTextToken
 } from '@open-payments-server/service-kit/grpc'
+import type { Acting } from '@open-payments-server/service-kit/operators'
+import { readPositiveCallValue } from '../../domain/call-fields.js'
 import { invalidCallField } from '../../domain/call-refused.js'
 import type { Peer, PeerToken, SettlementDirection } from '../../domain/peer.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
@@ -19,7 +21,11 @@ import {
   rotatePeerToken,
   updatePeer
 } from '../../features/operate-peers/peers.js'
-import { decidePacket, listUnknownPackets } from '../../features/operate-peers/unknown-packets.js'
+import {
+  countUnknownPackets,
+  decidePacket,
+  listUnknownPackets
+} from '../../features/operate-peers/unknown-packets.js'
 import { settlePeer } from '../../features/operate-peers/settle.js'
 import { listPeerEntries, readPeerStatement } from '../../features/operate-peers/statement.js'
 import type { PeerEntry, PeerWithTokens } from '../../modules/peers/index.js'
@@ -61,7 +67,7 @@ export function listPeersRpc(
 
 /** `PeerService.UpdatePeer`. */
 export function updatePeerRpc(
-  dependencies: PeerDependencies
+  dependencies: PeerDependencies & Acting
 ): UnaryHandler<wallet.UpdatePeerRequest, wallet.UpdatePeerResponse> {
   return async ({ routes, ...request }) => ({
     peer: toPeerMessage(await updatePeer({ ...request, routes: routes?.addresses }, dependencies))
@@ -77,11 +83,12 @@ export function rotatePeerTokenRpc(
 
 /** `PeerService.SettlePeer`. */
 export function settlePeerRpc(
-  dependencies: PeerDependencies
+  dependencies: PeerDependencies & Acting
 ): UnaryHandler<wallet.SettlePeerRequest, wallet.SettlePeerResponse> {
-  return async ({ name, direction, value, reference, key }, { clientNames }) => {
+  return async ({ key, anotherWithReference, ...request }, { clientNames }) => {
+    const direction = readDirection(request.direction)
     const by = namesOf(clientNames)
-    const order = { name, direction: readDirection(direction), value, reference, idempotencyKey: key, by }
+    const order = { ...request, direction, idempotencyKey: key, isAnother: anotherWithReference === true, by }
     return { peer: toPeerMessage(await settlePeer(order, dependencies)) }
   }
 }
@@ -91,14 +98,15 @@ export function getPeerStatementRpc(
   dependencies: PeerDependencies
 ): UnaryHandler<wallet.GetPeerStatementRequest, wallet.GetPeerStatementResponse> {
   return async ({ name, date }) => {
-    const { peer, balances } = await readPeerStatement({ name, date }, dependencies)
+    const { peer, balances, isComplete } = await readPeerStatement({ name, date }, dependencies)
     return {
       peer: toPeerMessage(peer),
       date,
       openingReceivableValue: balances.openingReceivableValue.toString(),
       closingReceivableValue: balances.closingReceivableValue.toString(),
       openingPayableValue: balances.openingPayableValue.toString(),
-      closingPayableValue: balances.closingPayableValue.toString()
+      closingPayableValue: balances.closingPayableValue.toString(),
+      incomplete: !isComplete
     }
   }
 }
@@ -110,9 +118,14 @@ export function listPeerEntriesRpc(
   return async ({ name, date, pageSize: size, pageToken }) => {
     const pageSize = readPageSize(size)
     const after = readPageToken(pageToken)
-    const found = await listPeerEntries({ name, date, after, limit: pageSize + 1 }, dependencies)
-    const { items, nextPageToken } = cutPage(found, pageSize, writePageToken)
-    return { entries: items.map((entry) => toEntryMessage(entry, dependencies.urls)), nextPageToken }
+    const order = { name, date, after, limit: pageSize + 1 }
+    const { entries, isComplete } = await listPeerEntries(order, dependencies)
+    const { items, nextPageToken } = cutPage(entries, pageSize, writePageToken)
+    return {
+      entries: items.map((entry) => toEntryMessage(entry, dependencies.urls)),
+      nextPageToken,
+      incomplete: !isComplete
+    }
   }
 }
 
@@ -125,23 +138,32 @@ export function listUnknownPacketsRpc(
     const after = readPageToken(pageToken)
     const found = await listUnknownPackets({ name, after, limit: pageSize + 1 }, dependencies)
     const { items, nextPageToken } = cutPage(found, pageSize, writePageToken)
-    const packets = items.map(({ condition, paymentId, sendValue, createdAtMs, expiresAtMs }) => ({
+    const packets = items.map(({ condition, paymentId, sendValue, createdAtMs, expiresAtMs, isStandIn }) => ({
       condition: condition.toString('base64url'),
       value: sendValue.toString(),
       payment: dependencies.urls.of('outgoing-payments', paymentId),
       sendTime: new Date(createdAtMs),
-      expireTime: new Date(expiresAtMs)
+      expireTime: new Date(expiresAtMs),
+      standsForLost: isStandIn
     }))
     return { packets, nextPageToken }
   }
+}
+
+/** `PeerService.CountUnknownPackets`. */
+export function countUnknownPacketsRpc(
+  dependencies: PeerDependencies
+): UnaryHandler<wallet.CountUnknownPacketsRequest, wallet.CountUnknownPacketsResponse> {
+  return async () => ({ count: await countUnknownPackets(dependencies) })
 }
 
 /** `PeerService.DecidePacket`. */
 export function decidePacketRpc(
   dependencies: PeerDependencies
 ): UnaryHandler<wallet.DecidePacketRequest, wallet.DecidePacketResponse> {
-  return async ({ name, condition, arrived }, { clientNames }) => {
-    await decidePacket({ name, condition, arrived, by: namesOf(clientNames) }, dependencies)
+  return async ({ arrivedValue: value, ...request }, { clientNames }) => {
+    const arrivedValue = value === '' ? undefined : readPositiveCallValue(value, 'arrived_value')
+    await decidePacket({ ...request, arrivedValue, by: namesOf(clientNames) }, dependencies)
     return {}
   }
 }
@@ -196,13 +218,14 @@ const ENTRY_KINDS = {
 } as const satisfies Readonly<Record<PeerEntry['kind'], wallet.PeerEntryKind>>
 
 function toEntryMessage(entry: PeerEntry, urls: ResourceUrls): wallet.PeerEntry {
-  const { kind, identifier, value, createdAtMs, paymentId } = entry
+  const { kind, identifier, value, createdAtMs, paymentId, fulfillment } = entry
   const collection = kind === 'sent' ? 'outgoing-payments' : 'incoming-payments'
   return {
     kind: ENTRY_KINDS[kind],
     identifier,
     value: value.toString(),
     bookingTime: new Date(createdAtMs),
-    payment: paymentId === undefined ? '' : urls.of(collection, paymentId)
+    payment: paymentId === undefined ? '' : urls.of(collection, paymentId),
+    fulfillment
   }
 }

@@ -1,6 +1,7 @@
 import type { UnaryHandler } from '@open-payments-server/grpc-transport'
 import type { wallet } from '@open-payments-server/proto'
 import { cutPage, readPageSize, readPageToken, writePageToken } from '@open-payments-server/service-kit/grpc'
+import type { Acting } from '@open-payments-server/service-kit/operators'
 import { createRefund } from '../../features/refund-payments/create-refund.js'
 import type { RefundDependencies } from '../../features/refund-payments/dependencies.js'
 import { listRefunds } from '../../features/refund-payments/list-refunds.js'
@@ -8,7 +9,7 @@ import { namesOf, toRefundMessage } from './messages.js'
 
 /** `WalletOperatorService.CreateRefund`. */
 export function createRefundRpc(
-  dependencies: RefundDependencies
+  dependencies: RefundDependencies & Acting
 ): UnaryHandler<wallet.CreateRefundRequest, wallet.CreateRefundResponse> {
   return async (request, { clientNames }) => {
     const refund = await createRefund({ ...request, by: namesOf(clientNames) }, dependencies)

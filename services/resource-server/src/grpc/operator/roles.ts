@@ -48,6 +48,7 @@ const PEER_ROLES: RolesOf<typeof wallet.PeerServiceService> = {
   getPeerStatement: 'viewer',
   listPeerEntries: 'viewer',
   listUnknownPackets: 'viewer',
+  countUnknownPackets: 'viewer',
   decidePacket: 'operator'
 }
 

@@ -1,7 +1,9 @@
 import type { UnaryHandler } from '@open-payments-server/grpc-transport'
 import { wallet } from '@open-payments-server/proto'
+import { oneAtATime } from '@open-payments-server/runtime'
 import {
   cutPage,
+  readInstant,
   readPageSize,
   readPageToken,
   readTextToken,
@@ -9,6 +11,7 @@ import {
   writePageToken,
   writeTextToken
 } from '@open-payments-server/service-kit/grpc'
+import type { Acting } from '@open-payments-server/service-kit/operators'
 import { isUuid } from '@open-payments-server/value-types/identifiers'
 import { invalidCallField } from '../../domain/call-refused.js'
 import {
@@ -88,7 +91,7 @@ export function listAccountsRpc(
 
 /** `WalletOperatorService.SetAccountHolder`. */
 export function setAccountHolderRpc(
-  dependencies: HolderDependencies
+  dependencies: HolderDependencies & Acting
 ): UnaryHandler<wallet.SetAccountHolderRequest, wallet.SetAccountHolderResponse> {
   return async ({ accountName, holder }, { clientNames }) => ({
     account: toAccountMessage(await setAccountHolder({ accountName, holder, clientNames }, dependencies))
@@ -127,11 +130,13 @@ export function listWalletAddressesRpc(
  */
 export function freezeAccountRpc(
   freezes: boolean,
-  dependencies: FreezeDependencies
-): UnaryHandler<wallet.FreezeAccountRequest, wallet.FreezeAccountResponse> {
-  return async ({ accountName: name, reason }, { clientNames }) => ({
-    account: toAccountMessage(await freezeAccountByName({ freezes, name, reason, clientNames }, dependencies))
-  })
+  dependencies: FreezeDependencies & Acting
+): UnaryHandler<wallet.UnfreezeAccountRequest, wallet.FreezeAccountResponse> {
+  return async ({ accountName: name, reason, freezeTime }, { clientNames }) => {
+    const sinceMs = readInstant(freezeTime, 'freeze_time')
+    const order = { freezes, name, reason, sinceMs, clientNames }
+    return { account: toAccountMessage(await freezeAccountByName(order, dependencies)) }
+  }
 }
 
 /**
@@ -141,13 +146,13 @@ export function freezeAccountRpc(
  */
 export function freezeWalletAddressRpc(
   freezes: boolean,
-  dependencies: FreezeDependencies
-): UnaryHandler<wallet.FreezeWalletAddressRequest, wallet.FreezeWalletAddressResponse> {
-  return async ({ walletAddress: name, reason }, { clientNames }) => ({
-    walletAddress: toWalletAddressMessage(
-      await freezeWalletAddressByUrl({ freezes, name, reason, clientNames }, dependencies)
-    )
-  })
+  dependencies: FreezeDependencies & Acting
+): UnaryHandler<wallet.UnfreezeWalletAddressRequest, wallet.FreezeWalletAddressResponse> {
+  return async ({ walletAddress: name, reason, freezeTime }, { clientNames }) => {
+    const sinceMs = readInstant(freezeTime, 'freeze_time')
+    const order = { freezes, name, reason, sinceMs, clientNames }
+    return { walletAddress: toWalletAddressMessage(await freezeWalletAddressByUrl(order, dependencies)) }
+  }
 }
 
 /** `WalletOperatorService.AddClientKey`. */
@@ -162,7 +167,7 @@ export function addClientKeyRpc(
 
 /** `WalletOperatorService.RevokeClientKey`. */
 export function revokeClientKeyRpc(
-  dependencies: OperatorDependencies
+  dependencies: OperatorDependencies & Acting
 ): UnaryHandler<wallet.RevokeClientKeyRequest, wallet.RevokeClientKeyResponse> {
   return async (request) => {
     await revokeClientKey(request, dependencies)
@@ -172,7 +177,7 @@ export function revokeClientKeyRpc(
 
 /** `WalletOperatorService.Deposit`. */
 export function depositRpc(
-  dependencies: OperatorDependencies
+  dependencies: OperatorDependencies & Acting
 ): UnaryHandler<wallet.DepositRequest, wallet.DepositResponse> {
   return async ({ depositId, accountName, value }) => ({
     account: toAccountMessage(await deposit({ id: depositId, accountName, value }, dependencies))
@@ -181,7 +186,7 @@ export function depositRpc(
 
 /** `WalletOperatorService.Withdraw`. */
 export function withdrawRpc(
-  dependencies: OperatorDependencies
+  dependencies: OperatorDependencies & Acting
 ): UnaryHandler<wallet.WithdrawRequest, wallet.WithdrawResponse> {
   return async ({ withdrawalId, accountName, value }) => ({
     account: toAccountMessage(await withdraw({ id: withdrawalId, accountName, value }, dependencies))
@@ -263,8 +268,10 @@ export function acceptUncountedPaymentsRpc(
 export function auditRpc(
   dependencies: AuditMoneyDependencies
 ): UnaryHandler<wallet.AuditRequest, wallet.AuditResponse> {
-  return async ({ openReservationAgeMaxSeconds }) => {
-    const checks = await auditMoney(openReservationAgeMaxSeconds, dependencies)
+  // It reads all there is, on one of the few connections for that: whoever asks the same meanwhile gets the same answer.
+  const audit = oneAtATime((openAgeMaxSeconds: number) => auditMoney(openAgeMaxSeconds, dependencies))
+  return async ({ openReservationAgeMaxSeconds }, { signal }) => {
+    const checks = await audit(openReservationAgeMaxSeconds, signal)
     return { checks: checks.map((check) => ({ ...check, violations: [...check.violations] })) }
   }
 }

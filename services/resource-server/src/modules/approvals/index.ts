@@ -4,16 +4,19 @@
  */
 export {
   type AwaitingPayment,
+  approving,
   decided,
-  deciding,
   decidingParameters,
+  declining,
   findApproval,
   findAwaiting,
   isAnyOverdue,
   listAwaiting,
+  metAnyRule,
   type NewDecision,
   overdue,
-  requested
+  requested,
+  undecidedPayments
 } from './approval.js'
 export { approvalsWaiting } from './measure.js'
 export { isPayeeKnown, paid } from './payees.js'

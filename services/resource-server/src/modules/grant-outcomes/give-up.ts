@@ -22,6 +22,15 @@ export function givingUp(standsFor: Prisma.Sql): Prisma.Sql {
  */
 export const mayBeLost = Prisma.sql`coalesce(r.given_up_cause in ('reservation_unknown', 'reservation_repeated'), false)`
 
+/**
+ * Fragment, an expression: the instant that the auth server charged a payment at; null if none is recorded. A payment that was lost, and that a
+ * repeated request created anew, is younger than that.
+ *
+ * @param paymentId names the payment
+ */
+export const chargedAt = (paymentId: Prisma.Sql): Prisma.Sql => Prisma.sql`(
+  select r.charged_at from grant_reservation r where r.payment_id = ${paymentId})`
+
 /** Fragment: an array of the payments that some ids stand for, to look them up by the index of their ids. */
 export function stoodFor(ids: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`array(

@@ -1,7 +1,7 @@
 import { instantText, placeholder, Statement } from '@open-payments-server/database'
 import { Prisma, type Queries } from '../database.js'
 import { mayBeLost } from './give-up.js'
-import { isBeforeChange } from './timeline.js'
+import { isBeforeChange } from '../timeline/index.js'
 
 /** An open reservation at the auth server. */
 export interface OpenReservation {

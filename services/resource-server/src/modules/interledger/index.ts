@@ -12,18 +12,33 @@ export {
 } from './received-packets.js'
 export {
   ANSWERED_WITHIN_SECONDS,
+  arrivedValueFits,
   deliveredInTotal,
   deliveredWithDecided,
   dispatchedValues,
+  isAnyPacketWritten,
   listUnknownPackets,
   packetAnswers,
   packetDecided,
+  packetsToFind,
   packetsToWrite,
   packetsWritten,
   type PaymentPackets,
   readProgress,
+  type SentPacket,
   sentEntries,
+  findSentPacket,
+  hasUnknownPackets,
   undecidedPacket,
   unknownPacketCount,
+  unknownValue,
   type UnknownPacket
 } from './sent-packets.js'
+export {
+  fulfilledValue,
+  hasArrived,
+  standIns,
+  standInsWritten,
+  wasDecidedLost,
+  wasDoubted
+} from './stand-ins.js'

@@ -7,6 +7,8 @@ export interface CreditedPacket {
   readonly id: string
   /** Its execution condition: 32 bytes. */
   readonly condition: Buffer
+  /** What it was fulfilled with: 32 bytes whose SHA-256 is the condition. */
+  readonly fulfillment: Buffer
   /** Id (UUID) of the peer that sent it. */
   readonly peerId: string
   /** Id (UUID) of the incoming payment that it was credited to. */
@@ -59,10 +61,10 @@ export function readKnownPackets(rows: readonly KnownPacketRow[]): ReadonlyMap<s
 export const recordedPackets = Prisma.sql`
   arrived as (
     select * from json_to_recordset(${placeholder('packets')}::json)
-      as p (id uuid, condition bytea, peer_id uuid, incoming_payment_id uuid, packet_value numeric, value numeric)
+      as p (id uuid, condition bytea, fulfillment bytea, peer_id uuid, incoming_payment_id uuid, packet_value numeric, value numeric)
   ), packet as (
-    insert into received_packet (id, condition, peer_id, incoming_payment_id, packet_value, value, received_at)
-    select id, condition, peer_id, incoming_payment_id, packet_value, value, ${placeholder('now')}::timestamptz from arrived
+    insert into received_packet (id, condition, fulfillment, peer_id, incoming_payment_id, packet_value, value, received_at)
+    select id, condition, fulfillment, peer_id, incoming_payment_id, packet_value, value, ${placeholder('now')}::timestamptz from arrived
     returning id
   )`
 
@@ -73,6 +75,7 @@ export function packetsReceived(packets: readonly CreditedPacket[]): { readonly 
       packets.map((packet) => ({
         id: packet.id,
         condition: bytesText(packet.condition),
+        fulfillment: bytesText(packet.fulfillment),
         peer_id: packet.peerId,
         incoming_payment_id: packet.incomingPaymentId,
         packet_value: packet.packetValue.toString(),
@@ -84,7 +87,7 @@ export function packetsReceived(packets: readonly CreditedPacket[]): { readonly 
 
 /**
  * Fragment: selects the packets of a peer as entries of a statement (`kind`, `identifier`, `value`, `booked_at`, `id`,
- * `payment_id`) that were credited within a time.
+ * `payment_id`, `fulfillment`) that were credited within a time.
  *
  * @param time.from names its beginning, and `time.to` its end, which is not part of it
  */
@@ -94,6 +97,6 @@ export function receivedEntries(
 ): Prisma.Sql {
   return Prisma.sql`
     select 'received' as kind, encode(condition, 'base64') as identifier, packet_value as value, received_at as booked_at, id,
-           incoming_payment_id as payment_id
+           incoming_payment_id as payment_id, encode(fulfillment, 'base64') as fulfillment
       from received_packet where peer_id = ${peerId} and received_at >= ${time.from} and received_at < ${time.to}`
 }

@@ -1,5 +1,10 @@
 import { bytesText, instantText, placeholder, Statement } from '@open-payments-server/database'
-import type { JournalAnswer, JournalPacket, PaymentProgress } from '@open-payments-server/interledger'
+import type {
+  JournalAnswer,
+  JournalPacket,
+  PaymentProgress,
+  SendTerms
+} from '@open-payments-server/interledger'
 import type { PageEnd } from '@open-payments-server/value-types/identifiers'
 import { Prisma, type Queries } from '../database.js'
 
@@ -9,6 +14,7 @@ const PROGRESS = new Statement<{
   readonly delivered_value: string
   readonly unknown_sent_value: string
   readonly unknown_deliver_value: string
+  readonly unknown_short_value: string
 }>(
   'get-progress-of-payment',
   Prisma.sql`
@@ -16,20 +22,32 @@ const PROGRESS = new Statement<{
          coalesce(sum(send_value) filter (where outcome = 'fulfilled'), 0)::text as sent_value,
          coalesce(sum(delivered_value) filter (where outcome = 'fulfilled'), 0)::text as delivered_value,
          coalesce(sum(send_value) filter (where outcome = 'unknown'), 0)::text as unknown_sent_value,
-         coalesce(sum(deliver_min_value) filter (where outcome = 'unknown'), 0)::text as unknown_deliver_value
+         coalesce(sum(deliver_min_value) filter (where outcome = 'unknown'), 0)::text as unknown_deliver_value,
+         coalesce(sum(greatest(send_value * ${placeholder('deliverValue')}::numeric
+                               - deliver_min_value * ${placeholder('sendMaxValue')}::numeric, 0))
+                    filter (where outcome = 'unknown'), 0)::text as unknown_short_value
     from sent_packet where payment_id = ${placeholder('paymentId')}::uuid`
 )
 
-/** How far a payment (UUID) is: packets without an answer count as unknown. */
-export async function readProgress(on: Queries, paymentId: string): Promise<PaymentProgress> {
-  const [row] = await PROGRESS.rows(on, { paymentId })
+/** How far a payment (UUID) with some terms is: packets without an answer count as unknown. */
+export async function readProgress(
+  on: Queries,
+  { paymentId, terms }: { readonly paymentId: string; readonly terms: SendTerms }
+): Promise<PaymentProgress> {
+  const { sendMaxValue, deliverValue } = terms
+  const [row] = await PROGRESS.rows(on, {
+    paymentId,
+    sendMaxValue: sendMaxValue.toString(),
+    deliverValue: deliverValue.toString()
+  })
   if (row === undefined) throw new Error('a sum has no row')
   return {
     nextSequence: row.next_sequence,
     sentValue: BigInt(row.sent_value),
     deliveredValue: BigInt(row.delivered_value),
     unknownSentValue: BigInt(row.unknown_sent_value),
-    unknownDeliverValue: BigInt(row.unknown_deliver_value)
+    unknownDeliverValue: BigInt(row.unknown_deliver_value),
+    unknownShortValue: BigInt(row.unknown_short_value)
   }
 }
 
@@ -117,6 +135,30 @@ export function packetsToWrite(
 }
 
 /**
+ * Fragment, an expression: whether packets of a payment that are written down together are written: some of new ones, or of answers, as all or
+ * none of them are. Takes what {@link packetsToFind} returns.
+ */
+export const isAnyPacketWritten = Prisma.sql`exists (
+  select 1 from sent_packet p
+   where p.payment_id = ${placeholder('writtenOf')}::uuid
+     and (p.sequence = any(${placeholder('written')}::bigint[])
+          or (p.sequence = any(${placeholder('answered')}::bigint[]) and p.outcome <> 'unknown')))`
+
+/** The parameters of {@link isAnyPacketWritten}. */
+export function packetsToFind({ paymentId, answers, packets }: Omit<PaymentPackets, 'leaseId'>): {
+  readonly writtenOf: string
+  readonly written: readonly number[]
+  readonly answered: readonly number[]
+} {
+  const known = answers.filter(({ outcome }) => outcome !== 'unknown')
+  return {
+    writtenOf: paymentId,
+    written: packets.map(({ sequence }) => sequence),
+    answered: known.map(({ sequence }) => sequence)
+  }
+}
+
+/**
  * Fragment: selects what payments have delivered in total (`payment_id`, `value`) with the answers of {@link packetAnswers}: those of which
  * packets were fulfilled by them.
  */
@@ -158,8 +200,8 @@ function toPacketRecord(packet: JournalPacket, id: string): object {
 }
 
 /**
- * Fragment: selects the packets to a peer as entries of a statement (`kind`, `identifier`, `value`, `booked_at`, `id`, `payment_id`) that
- * were fulfilled within a time.
+ * Fragment: selects the packets to a peer as entries of a statement (`kind`, `identifier`, `value`, `booked_at`, `id`, `payment_id`,
+ * `fulfillment`) that were fulfilled within a time. The peer has their fulfillments: none is told.
  *
  * @param time.from names its beginning, and `time.to` its end, which is not part of it
  */
@@ -168,10 +210,28 @@ export function sentEntries(
   time: { readonly from: Prisma.Sql; readonly to: Prisma.Sql }
 ): Prisma.Sql {
   return Prisma.sql`
-    select 'sent' as kind, encode(condition, 'base64') as identifier, send_value as value, answered_at as booked_at, id, payment_id
+    select 'sent' as kind, encode(condition, 'base64') as identifier, send_value as value, answered_at as booked_at, id, payment_id,
+           null::text as fulfillment
       from sent_packet
      where peer_id = ${peerId} and outcome = 'fulfilled' and answered_at >= ${time.from} and answered_at < ${time.to}`
 }
+
+/**
+ * Fragment, a condition: whether there are packets of a payment of which nothing is known.
+ *
+ * @param paymentId names the payment
+ */
+// Written so that its packets are looked up by their payment, and not among all unknown ones.
+export const hasUnknownPackets = (paymentId: Prisma.Sql): Prisma.Sql => Prisma.sql`exists (
+  select 1 from sent_packet k where k.payment_id = ${paymentId} and k.outcome || '' = 'unknown')`
+
+/**
+ * Fragment, an expression: what the packets of a payment send of which nothing is known.
+ *
+ * @param paymentId names the payment
+ */
+export const unknownValue = (paymentId: Prisma.Sql): Prisma.Sql => Prisma.sql`(
+  select coalesce(sum(k.send_value), 0) from sent_packet k where k.payment_id = ${paymentId} and k.outcome || '' = 'unknown')`
 
 /** How long after its expiry a packet may still be answered, in seconds: until then nobody decides about it. */
 export const ANSWERED_WITHIN_SECONDS = 60
@@ -180,12 +240,14 @@ export const ANSWERED_WITHIN_SECONDS = 60
  * Fragment, an expression: the number of packets of which nothing is known, and that nobody will answer any more.
  *
  * @param limit it is counted up to this
+ * @param before an expression: only those that expired before this instant
  */
-export const unknownPacketCount = (limit: number): Prisma.Sql => Prisma.sql`(
+export const unknownPacketCount = (
+  limit: number,
+  before = Prisma.sql`now() - ${Prisma.raw(String(ANSWERED_WITHIN_SECONDS))} * interval '1 second'`
+): Prisma.Sql => Prisma.sql`(
   select count(*)::integer from (
-    select 1 from sent_packet
-     where outcome = 'unknown' and expires_at < now() - ${Prisma.raw(String(ANSWERED_WITHIN_SECONDS))} * interval '1 second'
-     limit ${limit}::integer) unknown)`
+    select 1 from sent_packet where outcome = 'unknown' and expires_at < ${before} limit ${limit}::integer) unknown)`
 
 /** A packet of which nothing is known, though it is no longer under way. */
 export interface UnknownPacket extends PageEnd {
@@ -196,6 +258,8 @@ export interface UnknownPacket extends PageEnd {
   /** What it sends, in the peer's asset. */
   readonly sendValue: bigint
   readonly expiresAtMs: number
+  /** Whether it stands for whatever was sent before the database lost commits: itself, or others in its place. */
+  readonly isStandIn: boolean
 }
 
 const UNKNOWN = new Statement<{
@@ -205,10 +269,11 @@ const UNKNOWN = new Statement<{
   readonly send_value: string
   readonly sent_at: Date
   readonly expires_at: Date
+  readonly is_stand_in: boolean
 }>(
   'list-unknown-packets',
   Prisma.sql`
-  select id, encode(condition, 'base64') as condition, payment_id, send_value::text, sent_at, expires_at
+  select id, encode(condition, 'base64') as condition, payment_id, send_value::text, sent_at, expires_at, is_stand_in
     from sent_packet
    where peer_id = ${placeholder('peerId')}::uuid and outcome = 'unknown' and expires_at < ${placeholder('before')}::timestamptz
      and (sent_at, id) > (coalesce(${placeholder('afterSentAt')}::timestamptz, '-infinity'),
@@ -246,33 +311,65 @@ export async function listUnknownPackets(
     condition: Buffer.from(row.condition, 'base64'),
     paymentId: row.payment_id,
     sendValue: BigInt(row.send_value),
-    expiresAtMs: row.expires_at.getTime()
+    expiresAtMs: row.expires_at.getTime(),
+    isStandIn: row.is_stand_in
   }))
 }
 
+const ARRIVED_VALUE = Prisma.sql`${placeholder('arrivedValue')}::numeric`
+
 /**
- * Fragment: the part `undecided` (`id`, `payment_id`), the packet to a peer with a condition of which nothing is known, if it expired before an
- * instant. Takes `peerId`, `condition` and `before`.
+ * Fragment: the part `undecided` (`id`, `payment_id`, `send_value`, `is_stand_in`), the packet to a peer with a condition of which nothing is
+ * known, if it expired before an instant. Takes `peerId`, `condition` and `before`.
  */
 export const undecidedPacket = Prisma.sql`
   undecided as (
-    select id, payment_id from sent_packet
+    select id, payment_id, send_value, is_stand_in
+      from sent_packet
      where condition = ${placeholder('condition')}::bytea and peer_id = ${placeholder('peerId')}::uuid and outcome = 'unknown'
        and expires_at < ${placeholder('before')}::timestamptz
   )`
 
 /**
- * Fragment: decides what became of the packet of {@link undecidedPacket}, if its payment is that of the part `unleased` (`payment_id`). Takes
- * `arrived`, `by` and `now`. The part `decided` has a row if it was, and `dispatched` (`id`, `send_value`) if it arrived.
+ * Fragment, an expression: whether what is said to have arrived of {@link undecidedPacket} can have. A part can only of a stand-in, and no more
+ * than it stands for. Takes `arrivedValue`.
+ */
+export const arrivedValueFits = Prisma.sql`(
+  ${ARRIVED_VALUE} is null or (undecided.is_stand_in and ${ARRIVED_VALUE} between 1 and undecided.send_value))`
+
+/** A packet to a peer, whatever is known of it. */
+export interface SentPacket extends Pick<UnknownPacket, 'paymentId' | 'sendValue' | 'isStandIn'> {
+  /** `unknown`, `fulfilled` or `rejected`. */
+  readonly outcome: string
+}
+
+/** Finds the packet to a peer with a condition, whatever is known of it. */
+export async function findSentPacket(
+  on: Queries,
+  { condition, peerId }: { readonly condition: Buffer; readonly peerId: string }
+): Promise<SentPacket | undefined> {
+  const where = { condition: new Uint8Array(condition), peerId }
+  const select = { paymentId: true, sendValue: true, isStandIn: true, outcome: true }
+  const found = await on.sentPacket.findUnique({ where, select })
+  return found === null ? undefined : { ...found, sendValue: BigInt(found.sendValue.toFixed(0)) }
+}
+
+/**
+ * Fragment: decides what became of the packet of {@link undecidedPacket}, if its payment is that of the part `unleased` (`payment_id`). Of a
+ * stand-in of which a part arrived, only that was sent, and it delivered its share of what the stand-in delivers, rounded up. Takes `arrived`,
+ * `arrivedValue`, `fulfillment`, `by` and `now`. The part `decided` has a row if it was, and `dispatched` (`id`, `send_value`) if it arrived.
  */
 export const packetDecided = Prisma.sql`
   decided as (
     update sent_packet p
        set outcome = case when ${placeholder('arrived')}::boolean then 'fulfilled' else 'rejected' end,
-           delivered_value = case when ${placeholder('arrived')}::boolean then p.deliver_min_value end,
+           send_value = coalesce(${ARRIVED_VALUE}, p.send_value),
+           delivered_value = case when ${placeholder('arrived')}::boolean
+                                  then div(p.deliver_min_value * coalesce(${ARRIVED_VALUE}, p.send_value) + p.send_value - 1, p.send_value) end,
+           fulfillment = ${placeholder('fulfillment')}::bytea,
            answered_at = ${placeholder('now')}::timestamptz, decided_by = ${placeholder('by')}::text
       from undecided join unleased on unleased.payment_id = undecided.payment_id
-     where p.id = undecided.id and p.outcome = 'unknown'
+     where ${arrivedValueFits} and p.id = undecided.id and p.outcome = 'unknown'
     returning p.id, p.send_value, p.outcome, p.payment_id, p.delivered_value
   ), dispatched as (
     select id, send_value from decided where outcome = 'fulfilled'

@@ -78,6 +78,19 @@ export function listAssets(on: Queries): Promise<readonly Asset[]> {
   })
 }
 
+/**
+ * The asset that was created first, which stays the same; undefined while there is none. What is only known from elsewhere was added later:
+ * payments are sent in assets of here.
+ */
+export async function findFirstAsset(on: Queries): Promise<Asset | undefined> {
+  const found = await on.asset.findFirst({
+    where: WITH_ACCOUNTS,
+    select: { code: true, scale: true },
+    orderBy: { id: 'asc' }
+  })
+  return found ?? undefined
+}
+
 /** The id of an asset that is accounted in here; undefined when none has this code and scale. */
 export async function findAssetId(on: Queries, { code, scale }: Asset): Promise<number | undefined> {
   const found = await on.asset.findFirst({ where: { code, scale, ...WITH_ACCOUNTS }, select: { id: true } })

@@ -15,6 +15,7 @@ export {
   createAsset,
   ensureAsset,
   findAssetId,
+  findFirstAsset,
   listAssets
 } from './assets.js'
 export { ChangedTotals } from './changed-totals.js'
@@ -37,7 +38,7 @@ export {
 } from './provider-accounts.js'
 export {
   assetOfPeer,
-  balanceSince,
+  bookedWithin,
   dispatchPosted,
   lockAccounts,
   lockedAccounts,

@@ -39,13 +39,14 @@ export const payableOf = (account: Prisma.Sql): Prisma.Sql =>
   Prisma.sql`(select a.credits_posted - a.debits_posted from account a where a.id = ${account})`
 
 /**
- * Fragment: locks accounts in the order of their ids. The part `locked_account` (`id`) has a row for each.
+ * Fragment: locks accounts in the order of their ids. The part `locked_account` (`id`, and `balance`, what was credited less what was debited)
+ * has a row for each, as it is while it is locked.
  *
  * @param ids an array of ids; the expression is evaluated before the first lock
  */
 export const lockedAccounts = (ids: Prisma.Sql): Prisma.Sql => Prisma.sql`
   locked_account as (
-    select id from account where id = any (${ids}) order by id for no key update
+    select id, credits_posted - debits_posted as balance from account where id = any (${ids}) order by id for no key update
   )`
 
 const LOCK = new Statement(
@@ -85,14 +86,21 @@ export const settlementPosted = Prisma.sql`
   )`
 
 /**
- * Fragment, an expression: what was credited to an account since an instant, less what was debited.
+ * Fragment, a query with one row: `value`, what was credited to an account, less what was debited, from an instant on (`from`) and before
+ * another one (`to`).
  *
  * @param account names the account
- * @param instant names the instant
  */
-export const balanceSince = (account: Prisma.Sql, instant: Prisma.Sql): Prisma.Sql => Prisma.sql`(
-  coalesce((select sum(t.posted_amount) from transfer t where t.credit_account_id = ${account} and t.created_at >= ${instant}), 0)
-  - coalesce((select sum(t.posted_amount) from transfer t where t.debit_account_id = ${account} and t.created_at >= ${instant}), 0))`
+export const bookedWithin = (
+  account: Prisma.Sql,
+  { from, to }: { readonly from: Prisma.Sql; readonly to: Prisma.Sql }
+): Prisma.Sql => Prisma.sql`
+  select coalesce(sum(value), 0) as value
+    from (select posted_amount as value from transfer
+           where credit_account_id = ${account} and created_at >= ${from} and created_at < ${to}
+          union all
+          select -posted_amount from transfer
+           where debit_account_id = ${account} and created_at >= ${from} and created_at < ${to}) booked`
 
 /**
  * Fragment: books what packets to a peer sent that it fulfilled: from the exchange account of its asset to what the provider owes it.

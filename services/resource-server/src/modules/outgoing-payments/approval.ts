@@ -3,7 +3,7 @@ import { Prisma } from '../database.js'
 
 /**
  * Fragment: the part `payment`, which makes those payments of the part `deciding` (`payment_id`) pending that still await approval,
- * with the new values of each. Takes `now`.
+ * with the new values of each. One that may have been sent before, which was lost, goes on among those that are being sent. Takes `now`.
  */
 export const approved = Prisma.sql`
   payment as (
@@ -11,6 +11,8 @@ export const approved = Prisma.sql`
        set state = 'pending', updated_at = greatest(p.updated_at, ${placeholder('now')}::timestamptz)
      where p.id = any (array(select payment_id from deciding)) and p.state::text = 'awaiting_approval'
     returning p.id, p.state, p.updated_at
+  ), sent_on as (
+    update sending set due_at = ${placeholder('now')}::timestamptz where payment_id = any (array(select id from payment))
   )`
 
 /**
@@ -27,6 +29,8 @@ export const declined = Prisma.sql`
            updated_at = greatest(p.updated_at, ${placeholder('now')}::timestamptz)
      where p.id = any (array(select id from ending)) and p.state::text = 'awaiting_approval'
     returning p.id, p.state, p.failure_reason, p.settled_debit_value, p.updated_at, p.refund_of
+  ), unsent as (
+    delete from sending where payment_id = any (array(select id from payment))
   )`
 
 /**

@@ -43,7 +43,7 @@ export const wanted = Prisma.sql`
              grant_id uuid, quote_id uuid, refund_of uuid, incoming_payment_id uuid, receiver text, debit_value numeric, fee_value numeric,
              receive_value numeric, receive_asset_id integer, metadata jsonb, grant_spent_debit_value numeric,
              grant_spent_receive_value numeric, charged_at timestamptz, given_up_cause text, peer_id uuid, send_max_value numeric,
-             begin_until timestamptz)
+             fixed_fee_value numeric, begin_until timestamptz)
   )`
 
 /**
@@ -55,12 +55,12 @@ export const inserted = Prisma.sql`
   payment as (
     insert into outgoing_payment (id, signature_id, request_hash, wallet_address_id, client, grant_id, quote_id, refund_of, receiver,
       debit_value, fee_value, receive_value, receive_asset_id, state, metadata, grant_spent_debit_value,
-      grant_spent_receive_value, created_at, updated_at, peer_id, send_max_value, begin_until)
+      grant_spent_receive_value, created_at, updated_at, peer_id, send_max_value, fixed_fee_value, begin_until)
     select id, signature_id, request_hash, wallet_address_id, client, grant_id, quote_id, refund_of, receiver,
       debit_value, fee_value, receive_value, receive_asset_id,
       case when approval_rule_id is null then 'pending' else 'awaiting_approval' end::outgoing_payment_state, metadata, grant_spent_debit_value,
       grant_spent_receive_value, ${placeholder('now')}::timestamptz, ${placeholder('now')}::timestamptz, peer_id, send_max_value,
-      begin_until
+      fixed_fee_value, begin_until
       from wanted where payable order by quote_id, id
     on conflict do nothing
     returning id, metadata, state
@@ -72,7 +72,7 @@ export function wantedPayments(payments: readonly NewPayment[]): { readonly paym
 }
 
 function toRecord(payment: NewPayment): object {
-  const { amounts, receiver, quoteId, sending } = payment.terms
+  const { amounts, receiver, quoteId, sending, beginUntilMs } = payment.terms
   return {
     id: payment.id,
     signature_id: payment.signatureId,
@@ -96,6 +96,7 @@ function toRecord(payment: NewPayment): object {
     given_up_cause: snakeCase(payment.unpayableCause),
     peer_id: sending?.peerId,
     send_max_value: sending?.sendMaxValue.toString(),
-    begin_until: sending && instantText(sending.beginUntilMs)
+    fixed_fee_value: sending?.fixedFeeValue.toString() ?? '0',
+    begin_until: beginUntilMs === undefined ? undefined : instantText(beginUntilMs)
   }
 }

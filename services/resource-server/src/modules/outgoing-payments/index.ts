@@ -2,6 +2,15 @@
 export { approved, declined, deliveries } from './approval.js'
 export { inserted, type NewPayment, wanted, wantedPayments } from './create.js'
 export {
+  awaitsApproval,
+  doubtful,
+  findValueWithDoubted,
+  isPending,
+  mayBeSent,
+  sendingDoubted
+} from './doubt.js'
+export { findPaymentsElsewhere, oldestElsewhere } from './elsewhere.js'
+export {
   approvedEvents,
   endedEvents,
   insertedEvents,
@@ -13,15 +22,16 @@ export type { ListedPayment, NewestFilter } from '../newest-payments.js'
 export {
   type Claim,
   claimed,
+  type ClaimedLocalPayment,
+  type ClaimedLocalPaymentRow,
   type ClaimedPayment,
-  type ClaimedPaymentRow,
   claiming,
   ended,
   type Ending,
   endings,
   findFrozenPayments,
   pending,
-  readClaimedPayment
+  readClaimedLocalPayment
 } from './process.js'
 export {
   createOutgoingPaymentReader,
@@ -34,6 +44,7 @@ export {
   type PaymentDetails,
   paymentOfQuote
 } from './read.js'
+export { progressed } from './progressed.js'
 export {
   canRefund,
   findRefundable,
@@ -45,6 +56,7 @@ export {
   refundsGivenBack,
   stateOf
 } from './refund.js'
+export { isFull, payerKey, type PayerOverPeer, type SendingRoom } from './sending-room.js'
 export {
   beginSending,
   beginSendingAtOnce,
@@ -53,16 +65,15 @@ export {
   type SendingClaim,
   endSending,
   findHeldSendings,
-  findPaymentsElsewhere,
+  isAwaitingApproval,
   leaseDue,
   type LeasedSending,
+  leasedSending,
   leasesRenewed,
-  oldestElsewhere,
   postponeSending,
-  progressed,
   readSendingTerms,
-  readValuesBeingSent,
   sendingResumed,
   unleasedSending
 } from './sending.js'
 export { findTwin, type FoundPayment, giveUpPayment } from './twin.js'
+export { readValuesBeingSent } from './values-being-sent.js'

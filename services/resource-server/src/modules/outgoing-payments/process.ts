@@ -1,6 +1,8 @@
 import { instantText, placeholder, Statement } from '@open-payments-server/database'
 import type { QuotedAmounts } from '@open-payments-server/value-types/amounts'
+import { PAID_AFTER_TERMS_MAX_MS } from '../../domain/outgoing-payment.js'
 import type { Settlement } from '../../domain/settlement.js'
+import { metAnyRule } from '../approvals/index.js'
 import { Prisma, type Queries } from '../database.js'
 import { isFrozenClient } from '../frozen-clients/index.js'
 import { canGoOn, isFrozenReceiver } from '../incoming-payments/index.js'
@@ -36,11 +38,20 @@ export interface ClaimedPayment {
   readonly receiveAssetId: number
   /** Whether there is a hold on the sender's money for it. */
   readonly held: boolean
-  /** Whether a freeze holds it, which then ends it: its incoming payment was completed or expired meanwhile. */
+  /** Whether a freeze holds it, which then ends it: its incoming payment was completed or expired meanwhile, or its terms ended. */
   readonly frozen: boolean
 }
 
-/** The columns of the part {@link claimed}. */
+/** A claimed payment to a receiver that is hosted here. */
+export interface ClaimedLocalPayment extends ClaimedPayment {
+  /**
+   * Until when it may be settled, in milliseconds since the Unix epoch: until its terms end, and longer if nobody but this provider could delay
+   * it. undefined if they do not end.
+   */
+  readonly settleUntilMs: number | undefined
+}
+
+/** Columns that every claimed payment has. */
 export interface ClaimedPaymentRow {
   readonly id: string
   readonly incoming_payment_id: string | null
@@ -56,6 +67,19 @@ export interface ClaimedPaymentRow {
   readonly created_at: Date
 }
 
+/** The columns of the part {@link claimed}. */
+export interface ClaimedLocalPaymentRow extends ClaimedPaymentRow {
+  readonly settle_until: Date | null
+}
+
+/**
+ * Fragment, an expression: until when the payment `p`, whose receiver is hosted here, may be settled; null if its terms do not end. Whoever
+ * decides about a payment could wait and see whether its exchange rate was good, so those that met a rule have no longer than their terms.
+ */
+const SETTLE_UNTIL = Prisma.sql`
+  case when p.begin_until is not null then
+    p.begin_until + case when ${metAnyRule(Prisma.sql`p.id`)} then interval '0' else ${PAID_AFTER_TERMS_MAX_MS} * interval '1 millisecond' end end`
+
 /**
  * Fragment, a condition: whether a freeze is about a payment `p`: of its client, of the wallet address `w` or the account `a` that
  * it is sent from, which are joined, or of those that it is sent to.
@@ -66,15 +90,18 @@ export function isFrozenPayment(incomingPaymentId: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`(${IS_FROZEN} or ${isFrozenClient(Prisma.sql`p.client`)} or ${isFrozenReceiver(incomingPaymentId)})`
 }
 
+const NOW = Prisma.sql`${placeholder('now')}::timestamptz`
+
 /**
  * Fragment: locks pending payments to receivers below a URL, the oldest first, skipping locked ones. "no key update", so
  * that inserting rows that refer to them, such as the transfers of payments being created, need not wait. Takes what {@link
- * claiming} returns. Those that a freeze holds are left out, until they can no longer go on.
+ * claiming} returns. Those that a freeze holds are left out, until they can no longer go on or their terms end.
  */
 export const claimed = Prisma.sql`
   claimed as (
     select p.id, p.debit_value::text, p.fee_value::text, p.receive_value::text, p.refund_of, p.receive_asset_id, w.account_id, a.asset_id,
-           hold.id is not null as held, p.created_at, paid.id as incoming_payment_id, freezing.holds as frozen
+           hold.id is not null as held, p.created_at, paid.id as incoming_payment_id, freezing.holds as frozen,
+           ${SETTLE_UNTIL} as settle_until
       from outgoing_payment p
       ${accountOf(Prisma.sql`p.wallet_address_id`)}
       ${accountById(Prisma.sql`w.account_id`)}
@@ -88,7 +115,7 @@ export const claimed = Prisma.sql`
      where p.state = 'pending' and starts_with(p.receiver, ${placeholder('receivers')}::text)
        and (${placeholder('ids')}::uuid[] is null or p.id = any(${placeholder('ids')}::uuid[]))
        and not (p.id = any(${placeholder('except')}::uuid[]))
-       and not (freezing.holds and ${canGoOn({ id: Prisma.sql`paid.id`, now: Prisma.sql`${placeholder('now')}::timestamptz` })})
+       and not (freezing.holds and ${canGoOn({ id: Prisma.sql`paid.id`, now: NOW })} and coalesce(p.begin_until > ${NOW}, true))
      order by p.created_at, p.id
      limit ${placeholder('limit')}::integer
        for no key update of p skip locked
@@ -113,7 +140,7 @@ export function claiming(
   }
 }
 
-/** Reads a row of {@link claimed}. */
+/** Reads what every claimed payment has. */
 export function readClaimedPayment(row: ClaimedPaymentRow): ClaimedPayment {
   return {
     id: row.id,
@@ -130,6 +157,11 @@ export function readClaimedPayment(row: ClaimedPaymentRow): ClaimedPayment {
     held: row.held,
     frozen: row.frozen
   }
+}
+
+/** Reads a row of {@link claimed}. */
+export function readClaimedLocalPayment(row: ClaimedLocalPaymentRow): ClaimedLocalPayment {
+  return { ...readClaimedPayment(row), settleUntilMs: row.settle_until?.getTime() }
 }
 
 /** How a payment ends. */

@@ -1,11 +1,16 @@
 import { instantText, placeholder, Statement } from '@open-payments-server/database'
 import type { SendingTerms, SendOrder } from '../../domain/outgoing-method.js'
+import { PAID_AFTER_TERMS_MAX_MS } from '../../domain/outgoing-payment.js'
 import { Prisma, type Queries } from '../database.js'
 import { appended } from '../events/index.js'
+import { wasDoubted } from '../interledger/index.js'
 import { accountById, assetById, holdOf } from '../ledger/index.js'
 import { isOwedAnything } from '../peers/index.js'
+import { isBeforeChange } from '../timeline/index.js'
 import { accountOf } from '../wallet-addresses/index.js'
+import { perhapsSentSince } from './doubt.js'
 import { partiallySentEvents } from './events.js'
+import { busyPeers, getsOf, paysOver, type SendingRoom, sharing } from './sending-room.js'
 import {
   type Claim,
   type ClaimedPayment,
@@ -16,6 +21,10 @@ import {
 
 // A payment to a receiver that is hosted elsewhere takes longer than a transaction. It stays pending meanwhile, and has a row in `sending`
 // from when it is begun until it ends. Which process sends it is decided by a lease: it outlasts no process for long.
+//
+// If the database lost commits, what was sent for a payment from before that may be lost with them. None of these is begun, taken or ended by
+// itself, until a packet stands for what is not known, and an operator has decided about it: see `doubtful`. One whose row was lost, too, and
+// that its client has created anew is as old as its reservation.
 
 /** A claimed payment to a receiver that is hosted elsewhere. */
 export interface ClaimedSending extends ClaimedPayment {
@@ -27,6 +36,7 @@ export interface ClaimedSending extends ClaimedPayment {
 interface SendingColumns {
   readonly peer_id: string
   readonly send_max_value: string
+  readonly fixed_fee_value: string
   readonly begin_until: Date
 }
 
@@ -35,7 +45,8 @@ type ClaimedSendingRow = ClaimedPaymentRow & SendingColumns
 /** Fragment: the columns of a {@link ClaimedSendingRow}, of the payments `p` that {@link SENDING_JOINS} joins. */
 const SENDING_COLUMNS = Prisma.sql`
   p.id, p.debit_value::text, p.fee_value::text, p.receive_value::text, p.refund_of, p.receive_asset_id, w.account_id, a.asset_id,
-  hold.id is not null as held, p.created_at, null as incoming_payment_id, p.peer_id, p.send_max_value::text, p.begin_until`
+  hold.id is not null as held, p.created_at, null as incoming_payment_id, p.peer_id, p.send_max_value::text, p.fixed_fee_value::text,
+  p.begin_until`
 
 const SENDING_JOINS = Prisma.sql`
   ${accountOf(Prisma.sql`p.wallet_address_id`)}
@@ -46,26 +57,30 @@ const SENDING_JOINS = Prisma.sql`
 
 const NOW = Prisma.sql`${placeholder('now')}::timestamptz`
 
-// Those that a freeze holds are left out until they may no longer begin; so are those to peers that are owed too much already.
-const lockedToSend = (columns: Prisma.Sql): Prisma.Sql => Prisma.sql`
+// Those that a freeze holds are left out until they may no longer begin; so are those that are more than their peers may still be owed, and those
+// that there is no room for.
+const lockedToSend = (columns: Prisma.Sql, hasRoom: Prisma.Sql): Prisma.Sql => Prisma.sql`
   select ${columns}
     from outgoing_payment p ${SENDING_JOINS}
    where p.state = 'pending' and p.peer_id is not null
      and (select true from sending s where s.payment_id = p.id) is null
-     and (p.begin_until <= ${NOW} or not (freezing.holds or p.peer_id = any(${placeholder('exceptPeers')}::uuid[])))
+     and (p.begin_until <= ${NOW}
+          or not (freezing.holds or p.send_max_value > coalesce((${placeholder('mostTo')}::jsonb ->> p.peer_id::text)::numeric, p.send_max_value))
+             and ${hasRoom})
+     and not ${isBeforeChange(perhapsSentSince)}
    order by p.created_at, p.id
    limit ${placeholder('limit')}::integer
      for no key update of p skip locked`
 
 const CLAIM = new Statement<ClaimedSendingRow>(
   'claim-payments-to-send',
-  lockedToSend(Prisma.sql`${SENDING_COLUMNS}, freezing.holds as frozen`)
+  lockedToSend(Prisma.sql`${SENDING_COLUMNS}, freezing.holds as frozen`, Prisma.sql`true`)
 )
 
 /** Which pending payments to receivers that are hosted elsewhere to begin, of those that are not being sent. */
 export interface SendingClaim extends Pick<Claim, 'limit' | 'holdsFrozen' | 'nowMs'> {
-  /** Ids (UUID) of peers whose payments are left out until they may no longer begin. */
-  readonly exceptPeers: readonly string[]
+  /** By the ids (UUID) of peers, the most that their payments may send: those of more are left out until they may no longer begin. */
+  readonly mostTo: ReadonlyMap<string, bigint>
 }
 
 /**
@@ -79,67 +94,37 @@ export async function claimToSend(
   return rows.map(readClaimedSending)
 }
 
-function claiming({ limit, holdsFrozen, exceptPeers, nowMs }: SendingClaim) {
-  return { limit, holdsFrozen, exceptPeers: [...exceptPeers], now: instantText(nowMs) }
+function claiming({ limit, holdsFrozen, mostTo, nowMs }: SendingClaim) {
+  const values = Object.fromEntries([...mostTo].map(([id, value]) => [id, value.toString()]))
+  return { limit, holdsFrozen, mostTo: JSON.stringify(values), now: instantText(nowMs) }
 }
 
 function readClaimedSending(row: ClaimedSendingRow): ClaimedSending {
   return { ...readClaimedPayment(row), sending: readSending(row), beginUntilMs: row.begin_until.getTime() }
 }
 
-function readSending({ peer_id, send_max_value }: Omit<SendingColumns, 'begin_until'>): SendingTerms {
-  return { peerId: peer_id, sendMaxValue: BigInt(send_max_value) }
+function readSending({
+  peer_id,
+  send_max_value,
+  fixed_fee_value
+}: Omit<SendingColumns, 'begin_until'>): SendingTerms {
+  return {
+    peerId: peer_id,
+    sendMaxValue: BigInt(send_max_value),
+    fixedFeeValue: BigInt(fixed_fee_value)
+  }
 }
 
 /** Reads how a quote or a payment is sent; undefined for a receiver that is hosted here. */
 export function readSendingTerms(row: {
   readonly peer_id: string | null
   readonly send_max_value: string | null
+  readonly fixed_fee_value: string
 }): SendingTerms | undefined {
-  const { peer_id, send_max_value } = row
-  return peer_id === null || send_max_value === null ? undefined : readSending({ peer_id, send_max_value })
-}
-
-const ELSEWHERE = new Statement<{ readonly id: string }>(
-  'find-payments-elsewhere',
-  Prisma.sql`
-  select id from outgoing_payment
-   where id = any(${placeholder('ids')}::uuid[]) and state::text = 'pending' and peer_id is not null`
-)
-
-/** Which of some payments (UUID) are pending, and go to receivers that are hosted elsewhere. */
-export async function findPaymentsElsewhere(
-  on: Queries,
-  ids: readonly string[]
-): Promise<ReadonlySet<string>> {
-  const rows = await ELSEWHERE.rows(on, { ids: [...ids] })
-  return new Set(rows.map(({ id }) => id))
-}
-
-/**
- * Fragment, an expression: since when that pending payment to another provider exists which has for longest, without those that wait until
- * packets are decided. It reads the index of pending payments.
- */
-export const oldestElsewhere = Prisma.sql`(
-  select min(p.created_at) from outgoing_payment p left join sending s on s.payment_id = p.id
-   where p.state = 'pending' and p.peer_id is not null and (s.payment_id is null or s.due_at is not null))`
-
-const OUTSTANDING = new Statement<{ readonly peer_id: string; readonly value: string }>(
-  'get-values-being-sent',
-  Prisma.sql`
-  select peer_id, sum(held_value)::text as value from sending
-   where peer_id = any(${placeholder('peerIds')}::uuid[]) group by peer_id`
-)
-
-/**
- * How much may still be sent to each of some peers (UUID) for payments that are being sent. Peers to which nothing is sent are missing.
- */
-export async function readValuesBeingSent(
-  on: Queries,
-  peerIds: readonly string[]
-): Promise<ReadonlyMap<string, bigint>> {
-  const rows = await OUTSTANDING.rows(on, { peerIds: [...peerIds] })
-  return new Map(rows.map(({ peer_id, value }) => [peer_id, BigInt(value)]))
+  const { peer_id, send_max_value, fixed_fee_value } = row
+  return peer_id === null || send_max_value === null
+    ? undefined
+    : readSending({ peer_id, send_max_value, fixed_fee_value })
 }
 
 const BEGIN = new Statement(
@@ -174,18 +159,28 @@ const BEGIN_AT_ONCE = new Statement<LeasedRow & { readonly ready: boolean; reado
   'begin-sending-payments',
   Prisma.sql`
   with pending as (
-    ${lockedToSend(Prisma.sql`
-      p.id, p.receiver, p.receive_value, p.receive_asset_id, p.peer_id, p.send_max_value, p.created_at,
-      hold.id is not null and p.begin_until > ${NOW} and ${isOwedAnything(Prisma.sql`p.peer_id`)} as ready`)}
+    ${lockedToSend(
+      Prisma.sql`
+      p.id, p.wallet_address_id, p.receiver, p.receive_value, p.receive_asset_id, p.peer_id, p.send_max_value, p.fixed_fee_value, p.begin_until,
+      p.created_at,
+      hold.id is not null and p.begin_until > ${NOW} and ${isOwedAnything(Prisma.sql`p.peer_id`)} as ready`,
+      paysOver(Prisma.sql`p.peer_id`, Prisma.sql`p.wallet_address_id`, Prisma.sql`1`)
+    )}
   ), begun as (
     insert into sending (payment_id, peer_id, held_value, due_at, leased_by, leased_until)
     select id, peer_id, send_max_value, ${NOW}, ${placeholder('leaseId')}::uuid, ${placeholder('leasedUntil')}::timestamptz
-      from pending where ready
+      from (select *, row_number() over (partition by peer_id order by created_at, id) as place
+              from (select *, row_number() over (partition by peer_id, wallet_address_id order by created_at, id) as payer_place
+                      from pending where ready) ranked
+             where ${paysOver(Prisma.sql`peer_id`, Prisma.sql`wallet_address_id`, Prisma.sql`payer_place`)}) placed
+     where ${getsOf(Prisma.sql`peer_id`, Prisma.sql`place`)}
     -- Another process may have begun it just before its payment was locked here.
     on conflict (payment_id) do nothing
     returning payment_id
   )
-  select p.id, p.receiver, p.receive_value::text, p.peer_id, p.send_max_value::text, ra.code, ra.scale, 0 as attempts, false as holds, p.ready,
+  select p.id, p.wallet_address_id, p.receiver, p.receive_value::text, p.peer_id, p.send_max_value::text, p.fixed_fee_value::text,
+         p.begin_until, ra.code, ra.scale,
+         0 as attempts, false as holds, p.ready,
          begun.payment_id is not null as begun
     from pending p left join begun on begun.payment_id = p.id ${assetById(Prisma.sql`p.receive_asset_id`, Prisma.sql`ra`)}
    order by p.created_at, p.id`
@@ -197,7 +192,7 @@ const BEGIN_AT_ONCE = new Statement<LeasedRow & { readonly ready: boolean; reado
  */
 export async function beginSendingAtOnce(
   on: Queries,
-  claim: SendingClaim & Lease
+  claim: SendingClaim & Lease & { readonly room: SendingRoom }
 ): Promise<{
   /** Number of payments that were found, up to the limit. */
   readonly found: number
@@ -205,11 +200,19 @@ export async function beginSendingAtOnce(
   readonly hasOthers: boolean
   readonly begun: readonly LeasedSending[]
 }> {
-  const rows = await BEGIN_AT_ONCE.rows(on, { ...claiming(claim), ...leasing(claim) })
+  const { room } = claim
+  const mostTo = new Map([...claim.mostTo, ...busyPeers(room).map((id) => [id, 0n] as const)])
+  const rows = await BEGIN_AT_ONCE.rows(on, {
+    ...claiming({ ...claim, mostTo }),
+    ...leasing(claim),
+    ...sharing(room)
+  })
   return {
     found: rows.length,
     hasOthers: rows.some(({ ready }) => !ready),
-    begun: rows.filter(({ begun }) => begun).map((row) => ({ ...readLeased(row, claim), isNew: true }))
+    begun: rows
+      .filter(({ begun }) => begun)
+      .map((row) => ({ ...readLeased(row, claim), isNew: true, isCovered: true, isDoubted: false }))
   }
 }
 
@@ -226,14 +229,21 @@ function leasing({ leaseId, leasedUntilMs }: Lease) {
 
 /** A payment that this process sends now. */
 export interface LeasedSending extends SendOrder {
+  /** Id (UUID) of the wallet address that pays. */
+  readonly walletAddressId: string
   /** Whether a freeze holds it: then nothing is sent. */
   readonly isHeld: boolean
+  /** Whether its sender's money is held for it. */
+  readonly isCovered: boolean
+  /** Whether more may have been sent for it than was written down, which was lost, or an operator decided about that. */
+  readonly isDoubted: boolean
   /** Attempts without a fulfillment, one after the other. */
   readonly attempts: number
 }
 
-interface LeasedRow extends Omit<SendingColumns, 'begin_until'> {
+interface LeasedRow extends SendingColumns {
   readonly id: string
+  readonly wallet_address_id: string
   readonly receiver: string
   readonly receive_value: string
   readonly code: string
@@ -246,25 +256,41 @@ interface LeasedRow extends Omit<SendingColumns, 'begin_until'> {
 const isHeld = Prisma.sql`(
   select freezing.holds from outgoing_payment p ${SENDING_JOINS} where p.id = s.payment_id)`
 
-const LEASE = new Statement<LeasedRow>(
+/** Fragment, an expression: the wallet address that pays the payment of the row `s` of `sending`. */
+const payerOf = Prisma.sql`(select p.wallet_address_id from outgoing_payment p where p.id = s.payment_id)`
+
+const LEASE = new Statement<
+  LeasedRow & { readonly due_count: number; readonly covered: boolean; readonly doubted: boolean }
+>(
   'lease-payments-to-send',
   Prisma.sql`
   with due as (
-    select payment_id, ${isHeld} as holds
+    select payment_id, peer_id, due_at, ${payerOf} as wallet_address_id, ${isHeld} as holds
       from sending s
      where due_at <= ${NOW} and (leased_until is null or leased_until <= ${NOW})
-       and not (payment_id = any(${placeholder('except')}::uuid[]))
+       and not (payment_id = any(${placeholder('except')}::uuid[]) or peer_id = any(${placeholder('exceptPeers')}::uuid[]))
+       and ${paysOver(Prisma.sql`s.peer_id`, payerOf, Prisma.sql`1`)}
        and (due_at <= ${placeholder('heldDueBefore')}::timestamptz or not ${isHeld})
+       and not ${isBeforeChange(Prisma.sql`s.known_since`)}
      order by due_at, payment_id limit ${placeholder('limit')}::integer for update skip locked
+  ), placed as (
+    select payment_id, peer_id, row_number() over (partition by peer_id order by due_at, payment_id) as place
+      from (select *, row_number() over (partition by peer_id, wallet_address_id order by due_at, payment_id) as payer_place from due) ranked
+     where ${paysOver(Prisma.sql`peer_id`, Prisma.sql`wallet_address_id`, Prisma.sql`payer_place`)}
   ), leased as (
     update sending s
        set leased_by = ${placeholder('leaseId')}::uuid, leased_until = ${placeholder('leasedUntil')}::timestamptz
-     where s.payment_id = any (array(select payment_id from due))
+     where s.payment_id = any (array(
+       select payment_id from placed where ${getsOf(Prisma.sql`peer_id`, Prisma.sql`place`)}))
     returning s.payment_id, s.attempts
   )
-  select p.id, p.receiver, p.receive_value::text, p.peer_id, p.send_max_value::text, ra.code, ra.scale, leased.attempts, due.holds
+  select p.id, p.wallet_address_id, p.receiver, p.receive_value::text, p.peer_id, p.send_max_value::text, p.fixed_fee_value::text,
+         p.begin_until, ra.code, ra.scale,
+         leased.attempts, due.holds, hold.id is not null as covered, ${wasDoubted(Prisma.sql`p.id`)} as doubted,
+         (select count(*) from due)::integer as due_count
     from leased join due on due.payment_id = leased.payment_id
-         join outgoing_payment p on p.id = leased.payment_id ${assetById(Prisma.sql`p.receive_asset_id`, Prisma.sql`ra`)}`
+         join outgoing_payment p on p.id = leased.payment_id ${assetById(Prisma.sql`p.receive_asset_id`, Prisma.sql`ra`)}
+         ${holdOf(Prisma.sql`p.id`)}`
 )
 
 /**
@@ -281,18 +307,33 @@ export async function leaseDue(
     readonly holdsFrozen: boolean
     readonly nowMs: number
     readonly heldDueBeforeMs: number
+    readonly room: SendingRoom
   }
-): Promise<readonly LeasedSending[]> {
-  const { limit, except, holdsFrozen, nowMs, heldDueBeforeMs } = lease
+): Promise<{
+  /** Number of payments that were found, up to the limit. */
+  readonly found: number
+  readonly leased: readonly LeasedSending[]
+}> {
+  const { limit, except, holdsFrozen, nowMs, heldDueBeforeMs, room } = lease
   const rows = await LEASE.rows(on, {
     limit,
     except: [...except],
+    exceptPeers: [...busyPeers(room)],
+    ...sharing(room),
     holdsFrozen,
     ...leasing(lease),
     now: instantText(nowMs),
     heldDueBefore: instantText(heldDueBeforeMs)
   })
-  return rows.map((row) => ({ ...readLeased(row, lease), isNew: false }))
+  return {
+    found: rows[0]?.due_count ?? 0,
+    leased: rows.map((row) => ({
+      ...readLeased(row, lease),
+      isNew: false,
+      isCovered: row.covered,
+      isDoubted: row.doubted
+    }))
+  }
 }
 
 const HELD = new Statement<{ readonly id: string }>(
@@ -307,14 +348,20 @@ export async function findHeldSendings(on: Queries, ids: readonly string[]): Pro
   return rows.map(({ id }) => id)
 }
 
-function readLeased(row: LeasedRow, { leaseId }: Lease): Omit<LeasedSending, 'isNew'> {
+function readLeased(
+  row: LeasedRow,
+  { leaseId, leasedUntilMs }: Lease
+): Omit<LeasedSending, 'isNew' | 'isCovered' | 'isDoubted'> {
   return {
     paymentId: row.id,
+    walletAddressId: row.wallet_address_id,
     leaseId,
+    leasedUntilMs,
     receiver: row.receiver,
     receiveAsset: { code: row.code, scale: row.scale },
     receiveValue: BigInt(row.receive_value),
     sending: readSending(row),
+    sendUntilMs: row.begin_until.getTime() + PAID_AFTER_TERMS_MAX_MS,
     attempts: row.attempts,
     isHeld: row.holds
   }
@@ -331,28 +378,17 @@ export const leasesRenewed = (dispatchedValues: Prisma.Sql): Prisma.Sql => Prism
     update sending s
        set leased_until = ${placeholder('leasedUntil')}::timestamptz, held_value = s.held_value - coalesce(dispatched.value, 0)
       from entry left join (${dispatchedValues}) dispatched on dispatched.payment_id = entry.payment_id
-     where s.payment_id = entry.payment_id and s.leased_by = entry.lease_id
+     where s.payment_id = entry.payment_id and s.leased_by = entry.lease_id and not ${isBeforeChange(Prisma.sql`s.known_since`)}
     returning s.payment_id
   )`
 
 /**
- * Fragment: the part `progressed`, which counts what payments are known to have delivered while they are being sent, and what that cost: as
- * `settle` of the domain counts it in the end, if nothing else arrives. Takes `now`.
- *
- * @param deliveredInTotal selects what was delivered in total (`payment_id`, `value`); nothing new changes nothing
+ * Fragment: selects the payment of a lease (`is_doubtful`), if nobody else has taken it. While it is doubtful nothing is written for it: the
+ * database may have lost commits, and it was not looked yet whether it has. Takes `paymentId` and `leaseId`.
  */
-export const progressed = (deliveredInTotal: Prisma.Sql): Prisma.Sql => Prisma.sql`
-  progressed as (
-    update outgoing_payment p
-       set settled_receive_value = counted.value,
-           settled_debit_value = div(p.debit_value * counted.value + p.receive_value - 1, p.receive_value),
-           updated_at = greatest(p.updated_at, ${NOW})
-      from (select o.id, least(delivered.value, div((o.debit_value - 1) * o.receive_value, o.debit_value)) as value
-              from (${deliveredInTotal}) delivered join outgoing_payment o on o.id = delivered.payment_id
-             where delivered.value < o.receive_value) counted
-     where p.id = counted.id and p.state::text = 'pending' and counted.value > p.settled_receive_value
-    returning p.id, p.updated_at, p.settled_debit_value
-  )`
+export const leasedSending = Prisma.sql`
+  select ${isBeforeChange(Prisma.sql`s.known_since`)} as is_doubtful from sending s
+   where s.payment_id = ${placeholder('paymentId')}::uuid and s.leased_by = ${placeholder('leaseId')}::uuid`
 
 /** Fragment: sets what the event of the part `progressed` tells of the payment in `sending s`. */
 const TOLD = Prisma.sql`
@@ -394,24 +430,34 @@ export async function postponeSending(
 }
 
 /**
+ * Fragment, a condition: whether a payment awaits approval. That it was approved before may be lost, if it is among those that are being sent.
+ *
+ * @param paymentId names the payment
+ */
+export const isAwaitingApproval = (paymentId: Prisma.Sql): Prisma.Sql => Prisma.sql`exists (
+  select 1 from outgoing_payment p where p.id = ${paymentId} and p.state::text = 'awaiting_approval')`
+
+/**
  * Fragment: the part `unleased` (`payment_id`), which locks the payment of the part `undecided` (`payment_id`) among those that are being sent,
- * if no process sends it now. Takes `now`.
+ * if no process sends it now. What arrived of one that awaits approval is for those to say who approve it first. Takes `now` and `arrived`.
  */
 export const unleasedSending = Prisma.sql`
   unleased as (
-    select payment_id from sending
+    select payment_id from sending s
      where payment_id = (select payment_id from undecided) and (leased_until is null or leased_until <= ${NOW})
-       for update
+       and not (${placeholder('arrived')}::boolean and ${isAwaitingApproval(Prisma.sql`s.payment_id`)})
+       for update of s
   )`
 
 /**
- * Fragment: the part `resumed`, which makes the next attempt of the payment of the part `decided` (`payment_id`) due, and lowers what may still
+ * Fragment: the part `resumed`, which makes the next attempt of the payment of the part `decided` (`payment_id`) due unless it awaits approval, and lowers what may still
  * be sent by what the part `dispatched` (`send_value`) was. The part `progressed` is told. Takes `now`.
  */
 export const sendingResumed = Prisma.sql`
   resumed as (
     update sending s
-       set due_at = ${NOW}, leased_by = null, leased_until = null, ${TOLD},
+       set due_at = case when ${isAwaitingApproval(Prisma.sql`s.payment_id`)} then s.due_at else ${NOW} end,
+           leased_by = null, leased_until = null, ${TOLD},
            held_value = s.held_value - coalesce((select sum(send_value) from dispatched), 0)
      where s.payment_id = (select payment_id from decided)
     returning s.payment_id
@@ -433,6 +479,7 @@ const END = new Statement<ClaimedSendingRow & { readonly lease_id: string }>(
     delete from sending s using asked
      where s.payment_id = asked.payment_id and s.leased_by = asked.lease_id
        and s.payment_id = any(array(select id from ending))
+       and not ${isBeforeChange(Prisma.sql`s.known_since`)}
     returning s.payment_id, asked.lease_id
   )
   select ending.*, ended.lease_id from ending join ended on ended.payment_id = ending.id`

@@ -1,6 +1,7 @@
 import { bytesText, instantText, placeholder, Statement } from '@open-payments-server/database'
 import type { PeerLimits } from '../../domain/peer.js'
 import { Prisma, type Queries } from '../database.js'
+import { lockedAccounts } from '../ledger/index.js'
 
 /** What is changed of a peer. What is undefined stays; null takes a limit away. */
 export interface PeerChange extends Partial<Readonly<Record<keyof PeerLimits, bigint | null | undefined>>> {
@@ -15,20 +16,29 @@ export interface PeerChange extends Partial<Readonly<Record<keyof PeerLimits, bi
 const changed = (column: Prisma.Sql, name: keyof PeerLimits): Prisma.Sql => Prisma.sql`
   case when ${placeholder(`${name}Changes`)}::boolean then ${placeholder(name)}::numeric else ${column} end`
 
+/** Fragments: the columns of a peer that can change, and what they are after a change. */
+const [SETTINGS, NEW_SETTINGS] = [
+  Prisma.sql`
+  ilp_address, routes, endpoint, outgoing_token,
+  receivable_limit_value, payable_limit_value, packet_limit_value, low_alert_value, high_alert_value`,
+  Prisma.sql`
+  coalesce(${placeholder('ilpAddress')}::text, ilp_address),
+  coalesce(${placeholder('routes')}::text[], routes),
+  coalesce(${placeholder('endpoint')}::text, endpoint),
+  coalesce(${placeholder('sealedOutgoingToken')}::text, outgoing_token),
+  ${changed(Prisma.sql`receivable_limit_value`, 'receivableLimitValue')},
+  ${changed(Prisma.sql`payable_limit_value`, 'payableLimitValue')},
+  ${changed(Prisma.sql`packet_limit_value`, 'packetLimitValue')},
+  ${changed(Prisma.sql`low_alert_value`, 'lowAlertValue')},
+  ${changed(Prisma.sql`high_alert_value`, 'highAlertValue')}`
+]
+
 const UPDATE = new Statement<{ readonly id: string }>(
   'update-peer',
   Prisma.sql`
   update peer
-     set ilp_address = coalesce(${placeholder('ilpAddress')}::text, ilp_address),
-         routes = coalesce(${placeholder('routes')}::text[], routes),
-         endpoint = coalesce(${placeholder('endpoint')}::text, endpoint),
-         outgoing_token = coalesce(${placeholder('sealedOutgoingToken')}::text, outgoing_token),
-         receivable_limit_value = ${changed(Prisma.sql`receivable_limit_value`, 'receivableLimitValue')},
-         payable_limit_value = ${changed(Prisma.sql`payable_limit_value`, 'payableLimitValue')},
-         packet_limit_value = ${changed(Prisma.sql`packet_limit_value`, 'packetLimitValue')},
-         low_alert_value = ${changed(Prisma.sql`low_alert_value`, 'lowAlertValue')},
-         high_alert_value = ${changed(Prisma.sql`high_alert_value`, 'highAlertValue')}
-   where id = ${placeholder('id')}::uuid
+     set (${SETTINGS}) = row(${NEW_SETTINGS})
+   where id = ${placeholder('id')}::uuid and row(${SETTINGS}) is distinct from row(${NEW_SETTINGS})
   returning id`,
   { prepared: false }
 )
@@ -41,8 +51,12 @@ const LIMITS: readonly (keyof PeerLimits)[] = [
   'highAlertValue'
 ]
 
-/** Changes a peer, with an id (UUID). */
-export async function updatePeer(on: Queries, id: string, change: PeerChange): Promise<void> {
+/**
+ * Changes a peer, with an id (UUID).
+ *
+ * @returns whether this call changed it: false when it was so already. A token that is encrypted anew is another one.
+ */
+export async function updatePeer(on: Queries, id: string, change: PeerChange): Promise<boolean> {
   const { ilpAddress = null, endpoint = null, sealedOutgoingToken = null, routes } = change
   const limits = Object.fromEntries(
     LIMITS.flatMap((name): [string, boolean | string | null][] => [
@@ -50,7 +64,7 @@ export async function updatePeer(on: Queries, id: string, change: PeerChange): P
       [name, change[name]?.toString() ?? null]
     ])
   )
-  await UPDATE.rows(on, {
+  const rows = await UPDATE.rows(on, {
     id,
     ilpAddress,
     endpoint,
@@ -58,6 +72,7 @@ export async function updatePeer(on: Queries, id: string, change: PeerChange): P
     routes: routes ? [...routes] : null,
     ...limits
   })
+  return rows.length === 1
 }
 
 /** A new token of a peer. */
@@ -67,11 +82,12 @@ export interface TokenRotation {
   /** SHA-256 of the token. */
   readonly hash: Buffer
   readonly nowMs: number
-  /** Until when the others are still accepted. */
+  /** Until when the others are still accepted; 0: no more, whatever the clock of a replica says. */
   readonly othersUntilMs: number
 }
 
-// The token is inserted before the others end, so that one of another peer changes nothing: then the statement ends none.
+// The token is inserted before the others end, so that one of another peer changes nothing: then the statement ends none. The peer's
+// receivable account is locked, as by those who credit its packets: none is credited with a token that ended before.
 const ROTATE = new Statement<{ readonly hash: string }>(
   'rotate-peer-token',
   Prisma.sql`
@@ -84,8 +100,10 @@ const ROTATE = new Statement<{ readonly hash: string }>(
     update peer_token t
        set expires_at = least(coalesce(t.expires_at, 'infinity'), ${placeholder('othersUntil')}::timestamptz)
       from token where t.peer_id = token.peer_id and t.hash <> token.hash
-  )
-  select encode(hash, 'hex') as hash from token`,
+  ), of_peer as (
+    select p.receivable_account_id from token join peer p on p.id = token.peer_id
+  ), ${lockedAccounts(Prisma.sql`array(select receivable_account_id from of_peer)`)}
+  select encode(hash, 'hex') as hash from token where (select count(*) from locked_account) > 0`,
   { prepared: false }
 )
 

@@ -6,7 +6,7 @@ import { Prisma, type Queries } from '../database.js'
 import { assetById } from '../ledger/index.js'
 import { readLimit } from './row.js'
 
-/** How long what was found for a token is used, in milliseconds. */
+/** How long what was found for a token is used, in milliseconds. Crediting looks at the token again. */
 export const PEERS_REMEMBERED_MS = 5_000
 
 /** Maximum number of tokens whose peers are cached. */
@@ -22,6 +22,8 @@ export interface PacketPeer {
   readonly receivableAccountId: string
   /** The largest packet that is taken from it; undefined: any. */
   readonly packetLimitValue: bigint | undefined
+  /** SHA-256 of the token that it presented, in hexadecimal. */
+  readonly tokenHash: string
 }
 
 /** Finds peers by what they present. */
@@ -33,6 +35,8 @@ export interface PeerDirectory {
    * @returns undefined for a token of nobody, or one that is no longer accepted
    */
   find(hash: Buffer): Promise<PacketPeer | undefined>
+  /** Forgets what was found for a token, because it is no longer accepted. */
+  forget(tokenHash: string): void
 }
 
 interface TokenRow {
@@ -47,6 +51,24 @@ interface TokenRow {
   readonly expires_at: Date | null
 }
 
+const hashIsOneOf = (name: string): Prisma.Sql =>
+  Prisma.sql`t.hash = any (array(select decode(hash, 'hex') from unnest(${placeholder(name)}::text[]) as hash))`
+
+/** The columns of {@link acceptedTokens}. */
+export interface AcceptedTokenRow {
+  /** In hexadecimal. */
+  readonly hash: string
+}
+
+/**
+ * Fragment: selects those of the tokens with `tokenHashes` (SHA-256, in hexadecimal) that are accepted at `now` ({@link
+ * AcceptedTokenRow}), both of which it takes: exact while the receivable accounts of their peers are locked, as whoever ends one locks
+ * it, too.
+ */
+export const acceptedTokens = Prisma.sql`
+  select encode(t.hash, 'hex') as hash from peer_token t
+   where ${hashIsOneOf('tokenHashes')} and (t.expires_at is null or t.expires_at > ${placeholder('now')}::timestamptz)`
+
 /** One statement for all that arrive together. */
 const BY_TOKEN = new Statement<TokenRow>(
   'find-peers-by-token',
@@ -55,7 +77,7 @@ const BY_TOKEN = new Statement<TokenRow>(
          p.packet_limit_value::text, t.expires_at
     from peer_token t
     join peer p on p.id = t.peer_id ${assetById(Prisma.sql`p.asset_id`, Prisma.sql`s`)}
-   where t.hash = any (array(select decode(hash, 'hex') from unnest(${placeholder('hashes')}::text[]) as hash))`
+   where ${hashIsOneOf('hashes')}`
 )
 
 /** Finds peers in the database, and uses what was found for a moment. */
@@ -76,6 +98,9 @@ export function createPeerDirectory({
       remembered.set(name, row, { noUpdateTTL: true })
       const isOver = row.expires_at !== null && row.expires_at.getTime() <= clock.now()
       return isOver ? undefined : toPeer(row)
+    },
+    forget(tokenHash) {
+      remembered.delete(tokenHash)
     }
   }
 }
@@ -86,6 +111,7 @@ function toPeer(row: TokenRow): PacketPeer {
     asset: { code: row.code, scale: row.scale },
     assetId: row.asset_id,
     receivableAccountId: row.receivable_account_id,
-    packetLimitValue: readLimit(row.packet_limit_value)
+    packetLimitValue: readLimit(row.packet_limit_value),
+    tokenHash: row.id
   }
 }

@@ -9,7 +9,7 @@ export interface LowLiquidity {
   /** Id (UUID). */
   readonly peerId: string
   readonly receivableValue: bigint
-  /** What it may still owe. */
+  /** What it may still owe; below 0 where it was paid more than that allows. */
   readonly leftValue: bigint
 }
 
@@ -19,6 +19,21 @@ export const lowLiquidityEvents = Prisma.sql`
          json_build_object('receivable_value', low.receivable_value, 'left_value', low.left_value) as change,
          ${placeholder('now')}::timestamptz as occurred_at
     from json_to_recordset(${placeholder('lowLiquidities')}::json) as low (peer_id uuid, receivable_value text, left_value text)`
+
+/**
+ * Fragment: selects the event of a peer that was paid, if that takes what it may still owe below what it alerts at. Reads the parts `settled`
+ * (`direction`, `value`, `peer_id`, `receivable_account_id`, `payable_account_id`, `receivable_limit_value`, `low_alert_value`) and
+ * `locked_account` (`id`, `balance`), its accounts before that. Takes `now`.
+ */
+export const settledLowEvents = Prisma.sql`
+  select 'liquidity.low' as type, settled.peer_id as subject_id,
+         json_build_object('receivable_value', (-receivable.balance)::text, 'left_value', (room.value - settled.value)::text) as change,
+         ${placeholder('now')}::timestamptz as occurred_at
+    from settled
+    join locked_account receivable on receivable.id = settled.receivable_account_id
+    join locked_account payable on payable.id = settled.payable_account_id
+   cross join lateral (values (settled.receivable_limit_value + receivable.balance + payable.balance)) as room (value)
+   where settled.direction = 'sent' and room.value >= settled.low_alert_value and room.value - settled.value < settled.low_alert_value`
 
 /** The parameters of {@link lowLiquidityEvents}, except `now`. */
 export function lowLiquidities(low: readonly LowLiquidity[]): { readonly lowLiquidities: string } {

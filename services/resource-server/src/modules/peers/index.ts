@@ -4,8 +4,16 @@
  */
 export { isOwedAnything, peerBounds, type PeerBounds, type PeerBoundsRow, readPeerBounds } from './bounds.js'
 export { type PeerChange, rotatePeerToken, type TokenRotation, updatePeer } from './change.js'
+export { closePeerDays } from './close-days.js'
 export { createPeer, type NewPeer } from './create.js'
-export { createPeerDirectory, type PacketPeer, type PeerDirectory, PEERS_REMEMBERED_MS } from './directory.js'
+export {
+  type AcceptedTokenRow,
+  acceptedTokens,
+  createPeerDirectory,
+  type PacketPeer,
+  type PeerDirectory,
+  PEERS_REMEMBERED_MS
+} from './directory.js'
 export {
   highLiquidityEvents,
   lowLiquidities,
@@ -18,11 +26,18 @@ export { findPeer, listPeers, type PeerWithTokens, withTokens } from './read.js'
 export {
   findPeersTowards,
   findSendingPeers,
+  leadsElsewhere,
   type PayableBound,
   readPayableBounds,
   type SendingPeer
 } from './routes.js'
-export { findSettlementRequest, type NewSettlement, settlePeer } from './settle.js'
+export {
+  findFirstSettlement,
+  findSettlementRequest,
+  type NewSettlement,
+  type SettlementIdentity,
+  settlePeer
+} from './settle.js'
 export {
   findPeerBalances,
   listPeerEntries,

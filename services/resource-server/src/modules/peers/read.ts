@@ -35,16 +35,15 @@ export async function withTokens(
     },
     orderBy: [{ createdAt: 'desc' }, { hash: 'asc' }]
   })
-  return peers.map((peer) => ({
-    peer,
-    tokens: tokens
-      .filter(({ peerId }) => peerId === peer.id)
-      .map(({ hash, createdAt, expiresAt }) => ({
-        hash: Buffer.from(hash),
-        createdAtMs: createdAt.getTime(),
-        expiresAtMs: expiresAt?.getTime()
-      }))
-  }))
+  const byPeer = new Map<string, PeerToken[]>(peers.map(({ id }) => [id, []]))
+  for (const { peerId, hash, createdAt, expiresAt } of tokens) {
+    byPeer.get(peerId)?.push({
+      hash: Buffer.from(hash),
+      createdAtMs: createdAt.getTime(),
+      expiresAtMs: expiresAt?.getTime()
+    })
+  }
+  return peers.map((peer) => ({ peer, tokens: byPeer.get(peer.id) ?? [] }))
 }
 
 const LIST = new Statement<PeerRow>(

@@ -29,6 +29,8 @@ interface SendingPeerRow {
 const COLUMNS = Prisma.sql`p.id, s.code, s.scale, p.endpoint, p.outgoing_token, p.payable_account_id`
 const JOINS = assetById(Prisma.sql`p.asset_id`, Prisma.sql`s`)
 const PREFIXES = Prisma.sql`${placeholder('prefixes')}::text[]`
+/** Whether packets to an address with these prefixes may go to the peer `p`. */
+const IS_ABOVE = Prisma.sql`(p.ilp_address = any(${PREFIXES}) or p.routes && ${PREFIXES})`
 
 // The longest of a peer's addresses decides. Each is compared with every prefix of the destination, which are few.
 const TOWARDS = new Statement<SendingPeerRow>(
@@ -37,7 +39,7 @@ const TOWARDS = new Statement<SendingPeerRow>(
   with reaching as (
     select p.id, max(length(route.prefix)) as length
       from peer p cross join lateral unnest(p.routes || p.ilp_address) as route (prefix)
-     where (p.ilp_address = any(${PREFIXES}) or p.routes && ${PREFIXES}) and route.prefix = any(${PREFIXES})
+     where ${IS_ABOVE} and route.prefix = any(${PREFIXES})
      group by p.id
   )
   select ${COLUMNS} from reaching join peer p on p.id = reaching.id ${JOINS}
@@ -54,6 +56,28 @@ const TOWARDS = new Statement<SendingPeerRow>(
 export async function findPeersTowards(on: Queries, address: string): Promise<readonly SendingPeer[]> {
   const rows = await TOWARDS.rows(on, { prefixes: prefixesOf(address) })
   return rows.map(readRow)
+}
+
+const LEADS_ELSEWHERE = new Statement<{ readonly leads: boolean }>(
+  'find-whether-address-leads-elsewhere',
+  Prisma.sql`
+  select exists (select 1 from peer p
+                  where ${IS_ABOVE} and p.name <> ${placeholder('name')}) as leads`,
+  { prepared: false }
+)
+
+/**
+ * Whether packets to the address of a peer go to another one, unless this one takes them: a longer address comes first, and of equal ones that
+ * in the payer's asset.
+ *
+ * @param peer its ILP address (IL-RFC 15), and its name
+ */
+export async function leadsElsewhere(
+  on: Queries,
+  { ilpAddress, name }: { readonly ilpAddress: string; readonly name: string }
+): Promise<boolean> {
+  const [row] = await LEADS_ELSEWHERE.rows(on, { prefixes: prefixesOf(ilpAddress), name })
+  return row?.leads === true
 }
 
 /** The address, and every address above it: prefixes end between two segments. */
@@ -113,6 +137,7 @@ export async function readPayableBounds(
   on: Queries,
   ids: readonly string[]
 ): Promise<ReadonlyMap<string, PayableBound>> {
+  if (ids.length === 0) return new Map()
   const rows = await PAYABLE.rows(on, { ids: [...ids] })
   return new Map(
     rows.map((row) => [

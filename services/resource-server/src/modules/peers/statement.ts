@@ -2,7 +2,8 @@ import { instantText, placeholder, Statement } from '@open-payments-server/datab
 import type { PageEnd } from '@open-payments-server/value-types/identifiers'
 import { Prisma, type Queries } from '../database.js'
 import { receivedEntries, sentEntries } from '../interledger/index.js'
-import { balanceSince, payableOf, receivableOf } from '../ledger/index.js'
+import { bookedWithin, payableOf, receivableOf } from '../ledger/index.js'
+import { nextClosing } from './close-days.js'
 
 /** The time of a statement, in milliseconds since the Unix epoch: its end is not part of it. */
 export interface StatementDay {
@@ -18,27 +19,27 @@ export interface PeerBalances {
   readonly closingPayableValue: bigint
 }
 
+const [RECEIVABLE, PAYABLE] = [Prisma.sql`p.receivable_account_id`, Prisma.sql`p.payable_account_id`]
+const UNTIL_CLOSED = { from: Prisma.sql`asked.at`, to: Prisma.sql`coalesce(closed.ended_at, 'infinity')` }
+
 interface BalancesRow {
-  readonly opening_receivable: string
-  readonly closing_receivable: string
-  readonly opening_payable: string
-  readonly closing_payable: string
+  readonly receivable: string
+  readonly payable: string
 }
 
-const [RECEIVABLE, PAYABLE] = [Prisma.sql`p.receivable_account_id`, Prisma.sql`p.payable_account_id`]
-const FROM = Prisma.sql`(select began_at from day)`
-const TO = Prisma.sql`(select ended_at from day)`
-
-/** From the totals of now, less what came since. */
+/** When the day began, and when it ended: from the next end of a day that was closed, or from now, less what was booked until then. */
 const BALANCES = new Statement<BalancesRow>(
   'get-balances-of-peer',
   Prisma.sql`
-  with day as (select ${placeholder('from')}::timestamptz as began_at, ${placeholder('to')}::timestamptz as ended_at)
-  select (${receivableOf(RECEIVABLE)} + ${balanceSince(RECEIVABLE, FROM)})::text as opening_receivable,
-         (${receivableOf(RECEIVABLE)} + ${balanceSince(RECEIVABLE, TO)})::text as closing_receivable,
-         (${payableOf(PAYABLE)} - ${balanceSince(PAYABLE, FROM)})::text as opening_payable,
-         (${payableOf(PAYABLE)} - ${balanceSince(PAYABLE, TO)})::text as closing_payable
-    from peer p where p.id = ${placeholder('peerId')}::uuid`,
+  select (coalesce(closed.receivable_value, ${receivableOf(RECEIVABLE)}) + owed.value)::text as receivable,
+         (coalesce(closed.payable_value, ${payableOf(PAYABLE)}) - owing.value)::text as payable
+    from peer p
+   cross join (values (${placeholder('from')}::timestamptz), (${placeholder('to')}::timestamptz)) as asked (at)
+    left join lateral (${nextClosing(Prisma.sql`p.id`, Prisma.sql`asked.at`)}) closed on true
+   cross join lateral (${bookedWithin(RECEIVABLE, UNTIL_CLOSED)}) owed
+   cross join lateral (${bookedWithin(PAYABLE, UNTIL_CLOSED)}) owing
+   where p.id = ${placeholder('peerId')}::uuid
+   order by asked.at`,
   { prepared: false }
 )
 
@@ -52,13 +53,18 @@ export async function findPeerBalances(
   peerId: string,
   { fromMs, toMs }: StatementDay
 ): Promise<PeerBalances | undefined> {
-  const [row] = await BALANCES.rows(on, { peerId, from: instantText(fromMs), to: instantText(toMs) })
+  const [opening, closing] = await BALANCES.rows(on, {
+    peerId,
+    from: instantText(fromMs),
+    to: instantText(toMs)
+  })
   return (
-    row && {
-      openingReceivableValue: BigInt(row.opening_receivable),
-      closingReceivableValue: BigInt(row.closing_receivable),
-      openingPayableValue: BigInt(row.opening_payable),
-      closingPayableValue: BigInt(row.closing_payable)
+    opening &&
+    closing && {
+      openingReceivableValue: BigInt(opening.receivable),
+      closingReceivableValue: BigInt(closing.receivable),
+      openingPayableValue: BigInt(opening.payable),
+      closingPayableValue: BigInt(closing.payable)
     }
   )
 }
@@ -72,6 +78,8 @@ export interface PeerEntry extends PageEnd {
   readonly value: bigint
   /** Id (UUID) of the payment of a packet: an incoming one if it was received, an outgoing one if it was sent. */
   readonly paymentId: string | undefined
+  /** Of a packet that was received: what it was fulfilled with, in base64url; undefined if that is not kept. */
+  readonly fulfillment: string | undefined
 }
 
 interface EntryRow {
@@ -81,6 +89,7 @@ interface EntryRow {
   readonly booked_at: Date
   readonly id: string
   readonly payment_id: string | null
+  readonly fulfillment: string | null
 }
 
 const PEER_ID = Prisma.sql`(select peer_id from asked)`
@@ -103,12 +112,12 @@ const ENTRIES = new Statement<EntryRow>(
       to: Prisma.sql`(select ended_at from asked)`
     })}
     union all
-    select 'settlement_' || direction, reference, value, created_at, id, null::uuid
+    select 'settlement_' || direction, reference, value, created_at, id, null::uuid, null::text
       from peer_settlement
      where peer_id = ${PEER_ID} and created_at >= (select greatest(began_at, after_booked_at) from asked)
        and created_at < (select ended_at from asked)
   )
-  select kind, identifier, value::text, booked_at, id, payment_id
+  select kind, identifier, value::text, booked_at, id, payment_id, fulfillment
     from entry
    where (booked_at, id) > (select coalesce(after_booked_at, '-infinity'), coalesce(after_id, '00000000-0000-0000-0000-000000000000') from asked)
    order by booked_at, id limit ${placeholder('limit')}::integer`,
@@ -148,7 +157,8 @@ export async function listPeerEntries(
     value: BigInt(row.value),
     createdAtMs: row.booked_at.getTime(),
     id: row.id,
-    paymentId: row.payment_id ?? undefined
+    paymentId: row.payment_id ?? undefined,
+    fulfillment: row.fulfillment === null ? undefined : toBase64url(row.fulfillment)
   }))
 }
 

@@ -60,13 +60,14 @@ const CREATE = new Statement<{ id: string }>(
   with created as (
     insert into quote
       (id, wallet_address_id, client, receiver, debit_value, fee_value, receive_value, receive_asset_id, method,
-       expires_at, created_at, request_hash, idempotency_hash, peer_id, send_max_value)
+       expires_at, created_at, request_hash, idempotency_hash, peer_id, send_max_value, fixed_fee_value)
     select id, wallet_address_id, client, receiver, debit_value, fee_value, receive_value, receive_asset_id, method,
-           expires_at, created_at, request_hash, idempotency_hash, peer_id, send_max_value
+           expires_at, created_at, request_hash, idempotency_hash, peer_id, send_max_value, fixed_fee_value
       from json_to_recordset(${placeholder('wanted')}::json)
         as wanted (id uuid, wallet_address_id uuid, client text, receiver text, debit_value numeric, fee_value numeric,
               receive_value numeric, receive_asset_id integer, method text, expires_at timestamptz, created_at timestamptz,
-              room_in uuid, request_hash bytea, idempotency_hash bytea, peer_id uuid, send_max_value numeric)
+              room_in uuid, request_hash bytea, idempotency_hash bytea, peer_id uuid, send_max_value numeric,
+              fixed_fee_value numeric)
      where not ${isFrozenAddress(Prisma.sql`wanted.wallet_address_id`)}
        and (room_in is null
             or ${canTake({
@@ -129,6 +130,7 @@ function toRecord({ quote, identity, ...others }: NewQuote): object {
     room_in: others.roomIn,
     peer_id: others.sending?.peerId,
     send_max_value: others.sending?.sendMaxValue.toString(),
+    fixed_fee_value: others.sending?.fixedFeeValue.toString() ?? '0',
     request_hash: identity && bytesText(identity.requestHash),
     idempotency_hash: identity && bytesText(identity.idempotencyHash)
   }

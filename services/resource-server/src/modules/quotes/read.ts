@@ -50,6 +50,7 @@ interface PayableQuoteRow {
   readonly expires_at: Date
   readonly peer_id: string | null
   readonly send_max_value: string | null
+  readonly fixed_fee_value: string
   readonly used: boolean
 }
 
@@ -67,7 +68,8 @@ const PAYABLE = new Statement<PayableQuoteRow>(
   'quotes-to-pay',
   Prisma.sql`
   select q.id, q.wallet_address_id, q.client, q.receiver, q.debit_value::text, q.fee_value::text, q.receive_value::text,
-         q.receive_asset_id, s.code, s.scale, q.expires_at, q.peer_id, q.send_max_value::text, used.id is not null as used
+         q.receive_asset_id, s.code, s.scale, q.expires_at, q.peer_id, q.send_max_value::text, q.fixed_fee_value::text,
+         used.id is not null as used
     from quote q
     ${assetById(Prisma.sql`q.receive_asset_id`, Prisma.sql`s`)}
     ${paymentOfQuote(Prisma.sql`q.id`, Prisma.sql`${placeholder('ids')}::uuid[]`)}

@@ -62,14 +62,15 @@ const FROZEN = new Statement<{ frozen: boolean }>(
   Prisma.sql`select ${isFrozenAddress(Prisma.sql`${placeholder('id')}::uuid`)} as frozen`
 )
 
-const [FREEZES, BY, REASON, NOW] = [
+const [FREEZES, BY, REASON, SINCE, NOW] = [
   Prisma.sql`${placeholder('freezes')}::boolean`,
   Prisma.sql`${placeholder('by')}::text`,
   Prisma.sql`${placeholder('reason')}::text`,
+  Prisma.sql`${placeholder('since')}::timestamptz`,
   Prisma.sql`${placeholder('now')}::timestamptz`
 ]
 
-/** One statement, with the event of it. A wallet address that is as ordered already keeps its freeze, and nothing is told. */
+/** One statement, with the event of it. A wallet address that is as ordered already keeps its freeze, and so does one with another freeze: nothing is told. */
 const FREEZE = new Statement(
   'freeze-wallet-address',
   Prisma.sql`
@@ -78,6 +79,7 @@ const FREEZE = new Statement(
        set frozen_at = case when ${FREEZES} then ${NOW} end, frozen_by = case when ${FREEZES} then ${BY} end,
            freeze_reason = case when ${FREEZES} then ${REASON} end
      where id = ${placeholder('id')}::uuid and (frozen_at is null) = ${FREEZES}
+       and (${SINCE} is null or frozen_at = ${SINCE})
     returning id
   ), ${appended(Prisma.sql`
   select case when ${FREEZES} then 'wallet_address.frozen' else 'wallet_address.unfrozen' end as type, id as subject_id,
@@ -91,11 +93,13 @@ const FREEZE = new Statement(
  * Freezes a wallet address (UUID), or ends its freeze. Waits for payments from it that are just being persisted, and makes later
  * ones wait: none is persisted after it.
  *
- * @returns whether this call did it: false when it was as ordered already, or there is none
+ * @returns whether this call did it: false when it was as ordered already, has another freeze, or there is none
  */
 export async function freezeWalletAddress(on: Queries, id: string, order: FreezeOrder): Promise<boolean> {
-  const { freezes, by, reason, nowMs } = order
-  return (await FREEZE.rows(on, { id, freezes, by, reason, now: instantText(nowMs) })).length === 1
+  const { freezes, by, reason, sinceMs, nowMs } = order
+  const since = sinceMs === undefined ? null : instantText(sinceMs)
+  const changed = await FREEZE.rows(on, { id, freezes, by, reason, since, now: instantText(nowMs) })
+  return changed.length === 1
 }
 
 /** A wallet address as an event tells of it. */

@@ -131,13 +131,13 @@ export async function hasKey(on: Queries, { walletAddressId, kid }: ClientKeyId)
   return (await on.clientKey.findUnique({ where })) !== null
 }
 
-/** Revokes a key, unless it is revoked. */
+/** Revokes a key. @returns whether this call did it: false when it was revoked already, or there is none */
 export async function revokeKey(
   on: Queries,
   { walletAddressId, kid }: ClientKeyId,
   nowMs: number
-): Promise<void> {
-  await REVOKE.rows(on, { walletAddressId, kid, now: instantText(nowMs) })
+): Promise<boolean> {
+  return (await REVOKE.rows(on, { walletAddressId, kid, now: instantText(nowMs) })).length === 1
 }
 
 /** A key, as it was when something happened to it. */

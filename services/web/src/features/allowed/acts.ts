@@ -1,8 +1,9 @@
 import type { HttpRequest, HttpResponse } from '@open-payments-server/http-server'
-import type { ActKind, ActOutcome } from '../../domain/allowed.js'
+import type { ActKind, UnconditionalOutcome } from '../../domain/allowed.js'
+import { ServiceAway } from '../../domain/grant.js'
 import { stopPage, unsurePage } from '../../pages/allowed/asking.js'
 import { describeAllowed } from '../../words/describe-allowed.js'
-import { takeForm, TOKEN_FIELD } from '../forms.js'
+import { repeating, takeForm, TOKEN_FIELD } from '../forms.js'
 import { goTo, sendPage } from '../site.js'
 import { sendDetail } from './detail.js'
 import {
@@ -14,12 +15,11 @@ import {
   type HeldGrant,
   pathOf,
   requireHeldGrant,
-  seenOf,
   sendNotFound
 } from './someone.js'
 
 /** The act that each last part of a path is. */
-const ACTS = { pause: 'paused', resume: 'resumed', stop: 'stopped' } as const
+const ACTS = { pause: 'paused', stop: 'stopped' } as const
 
 /** The last part of a path that acts. */
 export type ActName = keyof typeof ACTS
@@ -35,7 +35,7 @@ export async function askToStop(
   if (held === undefined) return
   const { grant, someone } = held
   const { session } = someone
-  if (grant.state === 'ended') {
+  if (!grant.isStoppable) {
     await sendEnded(dependencies, request, response, held)
     return
   }
@@ -50,8 +50,8 @@ export async function askToStop(
 }
 
 /**
- * `POST /allowed/:id/pause`, `resume` and `stop`. Whoever pauses or stops is never refused because something has changed: that was to be
- * prevented. Whoever resumes is, because they did not see what they resume.
+ * `POST /allowed/:id/pause` and `stop`. Whoever pauses or stops is never refused because something has changed: that was to be
+ * prevented.
  */
 export async function takeAct(
   dependencies: AllowedDependencies,
@@ -67,11 +67,6 @@ export async function takeAct(
   if (taken === undefined) return
   const held = await findHeldGrant(dependencies, request, response, taken.session)
   if (held === undefined) return
-  if (name === 'resume' && taken.fields.get('seen') !== seenOf(held)) {
-    const { changed } = allowedFrame(dependencies, request, taken.session).speech.messages.allowed.meanwhile
-    await sendDetail(dependencies, request, response, held, { status: 409, meanwhile: changed })
-    return
-  }
   const outcome = await grants.act(held.acting, held.grant.id, ACTS[name])
   await sendOutcome(dependencies, request, response, {
     held,
@@ -89,11 +84,13 @@ export async function sendOutcome(
   acted: {
     readonly held: HeldGrant
     readonly kind: ActKind
-    readonly outcome: Exclude<ActOutcome, 'refused'>
+    readonly outcome: UnconditionalOutcome
+    /** Of the form that acts, which goes to `action`. */
     readonly fields: URLSearchParams
+    readonly action?: string
   }
 ): Promise<void> {
-  const { held, kind, outcome, fields } = acted
+  const { held, kind, outcome, fields, action = request.path } = acted
   const { session } = held.someone
   const path = pathOf(held.grant.id)
   switch (outcome) {
@@ -105,16 +102,27 @@ export async function sendOutcome(
       return
     case 'unsure': {
       const frame = { ...allowedFrame(dependencies, request, session), path: undefined }
-      const hidden = [...fields].filter(([name]) => name !== '')
-      sendPage(response, 503, unsurePage(frame, { path, action: request.path, hidden }))
+      const hidden = repeating(fields)
+      sendPage(response, 503, unsurePage(frame, { path, action, hidden }))
       return
     }
-    case 'done': {
-      const after = await dependencies.grants.find(held.acting, held.grant.id)
-      const act = after?.acts.find((each) => each.kind === kind)
-      // Without one, it was so before.
-      goTo(dependencies.site, response, act === undefined ? path : `${path}/acts/${act.id}`)
-    }
+    case 'done':
+      goTo(dependencies.site, response, await receiptPath(dependencies, held, kind))
+  }
+}
+
+/** Where it is told what was done. */
+async function receiptPath({ grants }: AllowedDependencies, held: HeldGrant, kind: ActKind): Promise<string> {
+  const path = pathOf(held.grant.id)
+  try {
+    const after = await grants.find(held.acting, held.grant.id)
+    const act = after?.acts.find((each) => each.kind === kind)
+    // Without one, it was so before.
+    return act === undefined ? path : `${path}/acts/${act.id}`
+  } catch (error) {
+    // It is done: nothing may say that it is not.
+    if (error instanceof ServiceAway) return path
+    throw error
   }
 }
 
@@ -126,7 +134,7 @@ export async function sendEnded(
   before: HeldGrant
 ): Promise<void> {
   const { session } = before.someone
-  const held = await findHeldGrant(dependencies, request, response, session)
+  const held = await findHeldGrant(dependencies, request, response, session, before.grant.id)
   if (held === undefined) return
   const { ended } = allowedFrame(dependencies, request, session).speech.messages.allowed.meanwhile
   await sendDetail(dependencies, request, response, held, { status: 409, meanwhile: ended })

@@ -1,8 +1,8 @@
 import type { HttpRequest, HttpResponse } from '@open-payments-server/http-server'
 import type { GrantAct } from '../../domain/allowed.js'
+import { takesLastDay } from '../../domain/ends.js'
 import { type ActWords, detailPage } from '../../pages/allowed/detail.js'
 import { agreedBefore, allowedFacts, changesOf, describeAllowed } from '../../words/describe-allowed.js'
-import { isPaying } from '../../words/describe-item.js'
 import { describePayment } from '../../words/describe-payment.js'
 import type { Speech } from '../../words/languages.js'
 import { TOKEN_FIELD } from '../forms.js'
@@ -71,7 +71,9 @@ export async function sendDetail(
     acts: acts.map((act) => describeAct(act, grant.id, someone, speech)),
     pauseFields: [tokenFor('pause'), seen],
     resumeFields: [tokenFor('resume'), seen],
-    canLower: grant.items.some(({ item }) => isPaying(item)),
+    isConsentOfAnother: grant.isConsentOfAnother,
+    isStoppable: grant.isStoppable,
+    canLower: takesLastDay(grant.items.map(({ item }) => item)),
     meanwhile: told?.meanwhile
   })
   sendPage(response, told?.status ?? 200, page)
@@ -90,7 +92,6 @@ export function describeAct(act: GrantAct, grantId: string, someone: Someone, sp
   }
 }
 
-function whoActed({ issuer, sub }: GrantAct, { session }: Someone, { messages }: Speech): string {
-  const isSame = issuer === session.issuer && sub === session.sub
-  return isSame ? messages.allowed.you(session.name ?? messages.home.someone) : messages.allowed.coHolder
+function whoActed(act: GrantAct, { session }: Someone, { messages }: Speech): string {
+  return act.isOwn ? messages.allowed.you(session.name ?? messages.home.someone) : messages.allowed.coHolder
 }

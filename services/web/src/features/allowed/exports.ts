@@ -69,7 +69,17 @@ export async function downloadGrantPayments(
 
 const GRANT_COLUMNS = [
   ...['grant', 'state', 'client', 'clientName', 'walletAddress', 'requestedAt', 'lastUsedAt', 'endsAt'],
-  ...['pausedAt', 'item', 'type', 'actions', 'receiver', 'interval', 'debitLimit', 'debitLimitAgreed'],
+  ...[
+    'paymentsEndAt',
+    'pausedAt',
+    'item',
+    'type',
+    'actions',
+    'receiver',
+    'interval',
+    'debitLimit',
+    'debitLimitAgreed'
+  ],
   ...['debitSpent', 'debitAsset', 'receiveLimit', 'receiveLimitAgreed', 'receiveSpent', 'receiveAsset']
 ]
 
@@ -77,7 +87,8 @@ const GRANT_COLUMNS = [
 function grantRows(grant: AllowedGrant): readonly (readonly string[])[] {
   const shared = [
     ...[grant.id, grant.state, clientText(grant), grant.clientName, grant.walletAddress],
-    ...[grant.createdAtMs, grant.lastUsedAtMs, grant.endsAtMs, grant.pausedAtMs].map(instantText)
+    ...[grant.createdAtMs, grant.lastUsedAtMs, grant.endsAtMs].map(instantText),
+    ...[grant.paymentsEndMs, grant.pausedAtMs].map(instantText)
   ]
   const rows = grant.items.map(({ item, consentedLimits, spentDebit, spentReceive }, place) => {
     const { receiver = '', interval = '', debitAmount, receiveAmount } = item.limits ?? {}
@@ -101,6 +112,7 @@ function grantJson(grant: AllowedGrant): unknown {
     requestedAt: instantText(grant.createdAtMs),
     lastUsedAt: instantText(grant.lastUsedAtMs) || null,
     endsAt: instantText(grant.endsAtMs) || null,
+    paymentsEndAt: instantText(grant.paymentsEndMs) || null,
     pausedAt: instantText(grant.pausedAtMs) || null,
     access: items.map(({ item, consentedLimits, spentDebit, spentReceive }) => ({
       ...item,

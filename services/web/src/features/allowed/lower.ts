@@ -1,17 +1,13 @@
 import type { HttpRequest, HttpResponse } from '@open-payments-server/http-server'
-import {
-  AmountError,
-  type AmountWire,
-  formatAmount,
-  parseAmount,
-  parseMajorUnits
-} from '@open-payments-server/value-types/amounts'
-import type { AllowedGrant, LowerTerms } from '../../domain/allowed.js'
+import { type AmountWire, formatAmount, parseAmount } from '@open-payments-server/value-types/amounts'
+import type { AllowedGrant, GrantAct, LowerTerms } from '../../domain/allowed.js'
+import { isPaying } from '@open-payments-server/value-types/intervals'
+import { readTypedAmount } from '../../domain/typed-amount.js'
 import { type LowerGroup, lowerPage } from '../../pages/allowed/asking.js'
 import type { TextField } from '../../pages/parts.js'
 import type { LowerProblem } from '../../words/allowed-messages.js'
 import { describeAllowed } from '../../words/describe-allowed.js'
-import { amountWords, isPaying } from '../../words/describe-item.js'
+import { amountWords } from '../../words/describe-item.js'
 import type { Speech } from '../../words/languages.js'
 import { takeForm, TOKEN_FIELD } from '../forms.js'
 import { sendPage } from '../site.js'
@@ -23,7 +19,9 @@ import {
   findHeldGrant,
   formPurpose,
   type HeldGrant,
+  isAsSeen,
   pathOf,
+  repeatedAct,
   requireHeldGrant,
   seenOf
 } from './someone.js'
@@ -69,12 +67,14 @@ export async function takeLower(
   }
   const refuse = (of: HeldGrant, problems: Wanted['problems']): Promise<void> =>
     sendForm(dependencies, request, response, of, { typed, problems })
-  if (typed.get('seen') !== seenOf(held)) {
+  const repeated = repeatedAct(held, 'lowered', typed)
+  if (!isAsSeen(held, typed) && repeated === undefined) {
     await refuse(held, CHANGED)
     return
   }
   const { speech } = allowedFrame(dependencies, request, session)
-  const { terms, problems } = readTerms(held, typed, speech, site.clock.now())
+  const shown = repeated === undefined ? held : beforeAct(held, repeated)
+  const { terms, problems } = readTerms(shown, typed, speech, site.clock.now())
   if (problems.size > 0) {
     await refuse(held, problems)
     return
@@ -89,6 +89,13 @@ export async function takeLower(
 }
 
 const CHANGED: Wanted['problems'] = new Map([['', 'changed']])
+
+/** A grant as its page showed it before an act lowered it. */
+function beforeAct(held: HeldGrant, { before }: GrantAct): HeldGrant {
+  const { grant } = held
+  const items = grant.items.map((each, place) => ({ ...each, item: before.access[place] ?? each.item }))
+  return { ...held, grant: { ...grant, items, endsAtMs: before.endsAtMs } }
+}
 
 async function sendForm(
   dependencies: AllowedDependencies,
@@ -228,17 +235,11 @@ function readAmount(
 ): AmountWire | 'amount' | 'higher' | undefined {
   if (text === '' || inForce === undefined) return undefined
   const now = parseAmount(inForce)
-  // Signs that group digits are refused: a point that means a fraction to one person means thousands to another.
-  if (text.length > VALUE_LENGTH_MAX || (decimalSign === ',' && text.includes('.'))) return 'amount'
-  try {
-    const wanted = parseMajorUnits(text.replace(decimalSign, '.'), now.asset)
-    if (hasLimit && wanted.value === now.value) return undefined
-    if (wanted.value === 0n) return 'amount'
-    return hasLimit && wanted.value > now.value ? 'higher' : formatAmount(wanted)
-  } catch (error) {
-    if (error instanceof AmountError) return 'amount'
-    throw error
-  }
+  const wanted = readTypedAmount(text, now.asset, decimalSign)
+  if (wanted === undefined) return 'amount'
+  if (hasLimit && wanted.value === now.value) return undefined
+  if (wanted.value === 0n) return 'amount'
+  return hasLimit && wanted.value > now.value ? 'higher' : formatAmount(wanted)
 }
 
 /** @returns undefined where nothing changes */

@@ -13,7 +13,7 @@ import {
   sendNotFound
 } from './someone.js'
 
-/** `GET /allowed/:id/receipt`: what was agreed to. */
+/** `GET /allowed/:id/receipt`: what was agreed to, for whoever did. */
 export async function showAgreed(
   dependencies: AllowedDependencies,
   request: HttpRequest,
@@ -22,6 +22,10 @@ export async function showAgreed(
   const held = await requireHeldGrant(dependencies, request, response)
   if (held === undefined) return
   const { grant, someone } = held
+  if (grant.isConsentOfAnother) {
+    sendNotFound(dependencies, request, response, someone.session)
+    return
+  }
   const frame = allowedFrame(dependencies, request, someone.session)
   const receivers = await describeReceivers(dependencies, [grant])
   const { receipt } = frame.speech.messages.allowed
@@ -67,7 +71,7 @@ export async function showAct(
     { label: words.facts.reference, value: act.id }
   ]
   const page = receiptPage(frame, {
-    title: words.receipt.title[act.kind],
+    title: words.receipt[act.isOwn ? 'title' : 'titleOfAnother'][act.kind],
     sentences: [words.receipt.means[act.kind]],
     facts,
     path: pathOf(grant.id)

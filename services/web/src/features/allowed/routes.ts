@@ -5,6 +5,7 @@ import { downloadGrantPayments, downloadGrants, downloadPayments } from './expor
 import { askToLower, takeLower } from './lower.js'
 import { showEnded, showOverview } from './overview.js'
 import { showAct, showAgreed } from './receipts.js'
+import { takeResume } from './resume.js'
 import type { AllowedDependencies } from './someone.js'
 
 type Handler = (
@@ -29,9 +30,10 @@ export function allowedRoutes(dependencies: AllowedDependencies): Route[] {
     route('GET', '/allowed/:id/lower', askToLower),
     route('POST', '/allowed/:id/lower', takeLower),
     route('GET', '/allowed/:id/stop', askToStop),
-    ...(['pause', 'resume', 'stop'] as const satisfies readonly ActName[]).map((name) =>
+    ...(['pause', 'stop'] as const satisfies readonly ActName[]).map((name) =>
       route('POST', `/allowed/:id/${name}`, (...call) => takeAct(...call, name))
     ),
+    route('POST', '/allowed/:id/resume', takeResume),
     ...(['csv', 'json'] as const).flatMap((kind) => [
       route('GET', `/downloads/allowed.${kind}`, (...call) => downloadGrants(...call, kind)),
       route('GET', `/downloads/payments.${kind}`, (...call) => downloadPayments(...call, kind)),

@@ -1,21 +1,23 @@
 import type { HttpRequest, HttpResponse } from '@open-payments-server/http-server'
 import { isUuid } from '@open-payments-server/value-types/identifiers'
 import type {
+  ActKind,
   Acting,
   AllowedGrant,
   AllowedGrants,
   AllowedState,
-  Claimant,
+  GrantAct,
   GrantWithActs,
   HeldWallet,
   Wallets
 } from '../../domain/allowed.js'
+import type { Claimant, Holders } from '../../domain/grant.js'
 import { NoSuchPage, type Page, type Paged } from '../../domain/paged.js'
 import type { Receivers } from '../../domain/payment.js'
 import type { Session } from '../../domain/session.js'
 import type { Frame } from '../../pages/layout.js'
 import { type DescribedReceivers, receiversOf } from '../../words/describe-item.js'
-import { requireSession } from '../forms.js'
+import { isRepeat, requireSession } from '../forms.js'
 import { frameOf, sendNotice, type Site, speechFor } from '../site.js'
 
 /** What the pages "Payments you allow" need. */
@@ -23,6 +25,7 @@ export interface AllowedDependencies {
   readonly site: Site
   readonly grants: AllowedGrants
   readonly wallets: Wallets
+  readonly holders: Holders
   readonly receivers: Receivers
 }
 
@@ -81,8 +84,9 @@ export async function listGrants(
 }
 
 /**
- * Somebody's grant, as the path of a request names it.
+ * Somebody's grant.
  *
+ * @param id as the path of a request names it, unless given
  * @returns undefined when the browser was told that there is none
  * @throws ServiceAway
  */
@@ -90,9 +94,9 @@ export async function findHeldGrant(
   dependencies: AllowedDependencies,
   request: HttpRequest,
   response: HttpResponse,
-  session: Session
+  session: Session,
+  id = request.param('id')
 ): Promise<HeldGrant | undefined> {
-  const id = request.param('id')
   const someone = isUuid(id) ? await findSomeone(dependencies, session) : undefined
   for (const acting of someone?.acting ?? []) {
     const found = await dependencies.grants.find(acting, id)
@@ -156,6 +160,25 @@ export function formPurpose(kind: string, grantId: string): string {
 /** What was known when a page was shown: the last act. */
 export function seenOf({ acts }: Pick<GrantWithActs, 'acts'>): string {
   return acts[0]?.id ?? ''
+}
+
+/** Whether nobody has acted since the page was shown whose form this is. */
+export function isAsSeen(held: Pick<GrantWithActs, 'acts'>, fields: URLSearchParams): boolean {
+  return fields.get('seen') === seenOf(held)
+}
+
+/**
+ * What was done by a form whose answer was lost, and that is repeated: the one act since its page was shown, of this kind and by this
+ * person.
+ */
+export function repeatedAct(
+  { acts }: HeldGrant,
+  kind: ActKind,
+  fields: URLSearchParams
+): GrantAct | undefined {
+  const [last, ...earlier] = acts
+  const isIt = isRepeat(fields) && last?.kind === kind && last.isOwn && isAsSeen({ acts: earlier }, fields)
+  return isIt ? last : undefined
 }
 
 /** A parameter of the query that says after what a page begins. */

@@ -11,6 +11,8 @@ export interface Offer {
   readonly words: GrantWords
   /** What is granted. */
   readonly access: readonly AskedItem[]
+  /** When it ends, in milliseconds since 1970; undefined when no last day was set. */
+  readonly endsAtMs: number | undefined
   readonly isLess: boolean
   /** Why the changes cannot be applied; what was asked is shown then. */
   readonly problem: ChangeProblem | undefined
@@ -31,20 +33,23 @@ export function makeOffer(
 ): Offer {
   const isEmpty = grant.access.length === 0
   const narrowed = isEmpty
-    ? { items: [], isLess: false }
+    ? { items: [], endsAtMs: undefined, isLess: false }
     : applyChanges(grant.access, changes, grant.expiresAtMs, {
         decimalSign: speech.messages.decimalSign,
         endOfDay: (day) => speech.formats.endOfDay(day)
       })
   const problem = 'problem' in narrowed ? narrowed.problem : undefined
-  const access = 'problem' in narrowed ? grant.access : narrowed.items.map(({ item }) => item)
-  const words = describeGrant(grant, access, receivers, speech)
-  const document = consentDocument(grant, access, { language: speech.language, words: words.words })
+  const granted =
+    'problem' in narrowed
+      ? { access: grant.access, endsAtMs: undefined }
+      : { access: narrowed.items.map(({ item }) => item), endsAtMs: narrowed.endsAtMs }
+  const words = describeGrant(grant, granted, receivers, speech)
+  const document = consentDocument(grant, granted, { language: speech.language, words: words.words })
   const canonical = canonicalize(document)
   if (canonical === undefined) throw new TypeError('only JSON has a canonical form')
   return {
     words,
-    access,
+    ...granted,
     isLess: 'isLess' in narrowed && narrowed.isLess,
     problem,
     document,

@@ -9,6 +9,9 @@ import type { Speech } from '../../words/languages.js'
 import { domainOf } from '../../words/presentable.js'
 import { frameOf, goTo, sendNotice, sendPage, type Site, speechFor } from '../site.js'
 
+/** Parameter of a request whose decision may have been lost: it is asked about again unless it was recorded. */
+export const UNSURE = 'unsure'
+
 /**
  * Sends the browser on once its decision is recorded, or tells why it is not. A client that is not told by the browser leaves it here, with
  * what was decided.
@@ -29,6 +32,9 @@ export function recordDecision(
       // The page says what was decided, or that nothing was.
       goTo(site, response, pathOf(at))
       return
+    case 'unsure':
+      goTo(site, response, `${pathOf(at)}&${UNSURE}=yes`)
+      return
     case 'unproven': {
       const wayOn = { label: speechFor(site, request).messages.lookAgain, to: pathOf(at) }
       sendNotice(site, request, response, { status: 403, notice: 'unproven', session, wayOn })
@@ -45,7 +51,7 @@ export function sendDecided(
 ): void {
   const { at, grant, receivers, session } = decided
   const speech = speechFor(site, request)
-  const words = describeGrant(grant, grant.access, receivers, speech)
+  const words = describeGrant(grant, grant, receivers, speech)
   const page = decidedPage(frameOf(site, speech, session, pathOf(at)), {
     isAllowed: grant.state === 'APPROVED',
     headline: words.headline,

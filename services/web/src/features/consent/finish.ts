@@ -2,7 +2,7 @@ import type { HttpRequest, HttpResponse } from '@open-payments-server/http-serve
 import { readChanges } from '../../domain/changes.js'
 import type { SignedIn } from '../../modules/issuer/index.js'
 import { isLanguage, speak } from '../../words/languages.js'
-import type { Pending } from '../passing-by.js'
+import { isOfOnePerson, type Pending } from '../passing-by.js'
 import { sendNotice, speechFor } from '../site.js'
 import { makeOffer } from './consent.js'
 import { pathOf, recordDecision } from './decided.js'
@@ -16,7 +16,7 @@ export async function finishConsent(
   dependencies: ConsentDependencies,
   request: HttpRequest,
   response: HttpResponse,
-  { pending, signedIn: { idToken, claims } }: { readonly pending: Pending; readonly signedIn: SignedIn }
+  { pending, signedIn }: { readonly pending: Pending; readonly signedIn: SignedIn }
 ): Promise<void> {
   const { site, interactions } = dependencies
   const { purpose } = pending
@@ -26,9 +26,7 @@ export async function finishConsent(
   const { messages } = speechFor(site, request)
   const wayOn = { label: messages.lookAgain, to: pathOf(at) }
   const session = await site.sessions.find(request.get('cookie'))
-  const people = [session, purpose, { issuer: claims.iss, sub: claims.sub }]
-  const isSamePerson = people.every((each) => each?.issuer === purpose.issuer && each.sub === purpose.sub)
-  if (session === undefined || !isSamePerson) {
+  if (!isOfOnePerson(purpose, session, signedIn)) {
     sendNotice(site, request, response, { status: 403, notice: 'other-person', wayOn })
     return
   }
@@ -41,7 +39,7 @@ export async function finishConsent(
     return
   }
   const access = offer.isLess ? offer.access : undefined
-  const proof = { idToken, ownership, document: offer.document }
-  const result = await interactions.accept(at, { access, proof })
+  const proof = { idToken: signedIn.idToken, ownership, document: offer.document }
+  const result = await interactions.accept(at, { access, endsAtMs: offer.endsAtMs, proof })
   recordDecision(dependencies, request, response, { at, grant, session, result })
 }

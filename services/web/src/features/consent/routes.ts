@@ -1,6 +1,7 @@
 import type { HttpRequest, HttpResponse, Route } from '@open-payments-server/http-server'
 import { z } from 'zod'
-import { changeFields, limitingAmount, readChanges, repetitionsOf, takesEnd } from '../../domain/changes.js'
+import { changeFields, limitingAmount, readChanges, repetitionsOf } from '../../domain/changes.js'
+import { takesLastDay } from '../../domain/ends.js'
 import type { AskedGrant, AskedItem, Holders, InteractionAddress, Interactions } from '../../domain/grant.js'
 import type { Receivers } from '../../domain/payment.js'
 import type { Session } from '../../domain/session.js'
@@ -9,10 +10,11 @@ import type { TextField } from '../../pages/parts.js'
 import { nameItem } from '../../words/describe-grant.js'
 import { type DescribedReceivers, receiversOf } from '../../words/describe-item.js'
 import { isLanguage, speak, type Speech } from '../../words/languages.js'
-import { passBy, type PassingBy } from '../passing-by.js'
+import { consentDetails } from '../consent-details.js'
+import { demandOf, passBy } from '../passing-by.js'
 import { frameOf, isOwnForm, readForm, sendNotice, sendPage, type Site, speechFor } from '../site.js'
 import { makeOffer } from './consent.js'
-import { pathOf, recordDecision, sendDecided, wayBackOf } from './decided.js'
+import { pathOf, recordDecision, sendDecided, UNSURE, wayBackOf } from './decided.js'
 
 /** What consent needs. */
 export interface ConsentDependencies {
@@ -80,6 +82,7 @@ async function ask(
     ],
     less: lessFields(grant, receivers, changes, speech),
     isLess: offer.isLess,
+    isUnsure: query.has(UNSURE),
     problem: offer.problem,
     undoPath: pathOf(parsed.data)
   })
@@ -127,7 +130,7 @@ async function answer(
   }
   if (grant.consentProof === 'none') {
     const access = offer.isLess ? offer.access : undefined
-    const result = await interactions.accept(at, { access, proof: undefined })
+    const result = await interactions.accept(at, { access, endsAtMs: offer.endsAtMs, proof: undefined })
     recordDecision(dependencies, request, response, { at, grant, session, result })
     return
   }
@@ -141,16 +144,9 @@ async function answer(
       issuer: session.issuer,
       sub: session.sub
     },
-    ...demandOf(grant)
+    ...demandOf(grant.signIn),
+    details: consentDetails(offer.access, receivers, offer.endsAtMs)
   })
-}
-
-/** What the issuer is asked for. A sign-in may get as old again before the auth server looks at it. */
-function demandOf({ signIn }: AskedGrant): Pick<PassingBy, 'maxAge' | 'parameters'> {
-  if (signIn === null) return {}
-  const { ageMaxSeconds, acrValues } = signIn
-  const maxAge = Math.floor(ageMaxSeconds / 2)
-  return { maxAge, parameters: acrValues.length === 0 ? {} : { acr_values: acrValues.join(' ') } }
 }
 
 /** A request that somebody can decide about. */
@@ -179,10 +175,9 @@ export async function findOpen(
     sendNotice(site, request, response, { status: 404, notice: 'unknown-request', session })
     return undefined
   }
-  const { issuer, sub } = session
   const urls = receiversOf(grant.access)
   const [ownership, receivers] = await Promise.all([
-    holders.stateOwnership(grant.walletAddress, { issuer, sub }),
+    holders.stateOwnership(grant.walletAddress, session),
     urls.length === 0 ? new Map<string, never>() : dependencies.receivers.describe(urls)
   ])
   // Before anything of it is told: only its holder learns what became of it.
@@ -217,7 +212,7 @@ function lessFields(
   changes: ReturnType<typeof readChanges>,
   speech: Speech
 ): LessField[] {
-  return grant.access.flatMap((item, place): LessField[] => [
+  const items = grant.access.flatMap((item, place): LessField[] => [
     ...typedFields(item, place, changes, speech),
     ...(grant.access.length === 1
       ? []
@@ -230,6 +225,9 @@ function lessFields(
           }
         ])
   ])
+  if (!takesLastDay(grant.access)) return items
+  const { lessEnd } = speech.messages.consent
+  return [...items, { kind: 'date', name: 'end', label: lessEnd, value: changes.end ?? '' }]
 }
 
 function typedFields(
@@ -257,13 +255,6 @@ function typedFields(
       name: `times${suffix}`,
       label: consent.lessTimes(most === Infinity ? consent.endless : String(most)),
       value: changes.times.get(place) ?? (most === Infinity ? '' : String(most))
-    })
-  if (takesEnd(item))
-    fields.push({
-      kind: 'date',
-      name: `end${suffix}`,
-      label: consent.lessEnd,
-      value: changes.ends.get(place) ?? ''
     })
   return fields
 }

@@ -1,4 +1,5 @@
-import type { Fact, Field } from '../../pages/console/blocks.js'
+import type { wallet } from '@open-payments-server/proto'
+import type { Block, Fact, Field } from '../../pages/console/blocks.js'
 import type { Visit } from './visit.js'
 
 /** What is shown before an act is done. */
@@ -18,9 +19,18 @@ export interface Prepared {
 export interface Performed {
   /** How things are now, as the service answered. */
   readonly now: readonly Fact[]
+  /** What else the service answered. */
+  readonly more?: readonly Block[]
   /** Said in place of that it is done. */
   readonly note?: string
   readonly back: string
+}
+
+/** What is asked in addition, because a service refused what was sent: it is sent again with the answers. */
+export interface AskedAgain {
+  /** Why it was refused. */
+  readonly refusal: string
+  readonly fields: readonly Field[]
 }
 
 /** Something that operators do. Its words are those of its name. */
@@ -29,8 +39,14 @@ export interface Act {
   readonly role: 'viewer' | 'operator' | 'approver'
   /** @param subject what it is about, as in the address of its page */
   prepare(visit: Visit, subject: string): Promise<Prepared>
-  perform(visit: Visit, subject: string): Promise<Performed>
+  /** The asset of the amount that it moves, where it moves one. That is shown as it was read before it is moved. */
+  assetOf?(visit: Visit, subject: string): Promise<wallet.Asset | undefined>
+  /** @param value what it moves, as the contract writes it; empty where it moves nothing */
+  perform(visit: Visit, subject: string, value: string): Promise<Performed | AskedAgain>
 }
+
+/** Name of the field for the amount that an act moves. */
+export const AMOUNT_FIELD = 'amount'
 
 /** A field for why, which most acts have. */
 export function reasonField({ t }: Visit): Field {

@@ -2,23 +2,14 @@ import { wallet } from '@open-payments-server/proto'
 import type { Fact, Field } from '../../pages/console/blocks.js'
 import { OperationRefused } from '../operated.js'
 import { accountFacts, findAccount } from './accounts.js'
-import { type Act, reasonField, reasonOf } from './act.js'
-import { readAmount } from './find.js'
+import { type Act, AMOUNT_FIELD, type AskedAgain, reasonField, reasonOf } from './act.js'
 import { peerFacts } from './peers.js'
 import type { Visit } from './visit.js'
-
-/** What was typed as an amount of an asset, as the contract writes it. */
-function amountOf({ t, fields, speech }: Visit, asset: wallet.Asset | undefined): string {
-  const text = fields.get('amount') ?? ''
-  const value = asset && readAmount(text, [asset], speech.messages.decimalSign)
-  if (value === undefined) throw new OperationRefused('invalid', t('badAmount', text))
-  return value
-}
 
 function amountField({ t }: Visit, asset: wallet.Asset | undefined, value = ''): Field {
   return {
     kind: 'text',
-    name: 'amount',
+    name: AMOUNT_FIELD,
     label: `${t('amount')} ${asset?.code ?? ''}`,
     value,
     isRequired: true
@@ -45,10 +36,10 @@ export function moveMoney(kind: 'deposit' | 'withdraw'): Act {
         back: backTo(subject)
       }
     },
-    async perform(visit, subject) {
+    assetOf: async (visit, subject) => (await findAccount(visit, subject))?.asset,
+    async perform(visit, subject, value) {
       const { operated } = visit
-      const found = await findAccount(visit, subject)
-      const order = { accountName: subject, value: amountOf(visit, found?.asset) }
+      const order = { accountName: subject, value }
       const { account } = await (kind === 'deposit'
         ? operated.wallets('deposit', { depositId: keyOf(visit), ...order })
         : operated.wallets('withdraw', { withdrawalId: keyOf(visit), ...order }))
@@ -128,12 +119,13 @@ export const refundPayment: Act = {
       back: pathOfPayment(outgoingPayment)
     }
   },
-  async perform(visit, outgoingPayment) {
+  assetOf: async ({ operated }, outgoingPayment) =>
+    (await operated.wallets('getOutgoingPayment', { outgoingPayment })).payment?.receiveAsset,
+  async perform(visit, outgoingPayment, value) {
     const { t, show, operated, fields } = visit
-    const { payment: found } = await operated.wallets('getOutgoingPayment', { outgoingPayment })
     const { refund } = await operated.wallets('createRefund', {
       refundOf: outgoingPayment,
-      value: amountOf(visit, found?.receiveAsset),
+      value,
       idempotencyKey: keyOf(visit),
       returnsFee: fields.get('fee') === 'yes'
     })
@@ -176,22 +168,53 @@ export const settlePeer: Act = {
       back: `/peers/${encodeURIComponent(name)}`
     }
   },
-  async perform(visit, name) {
-    const { operated, fields } = visit
-    const found = await operated.peers('getPeer', { name })
-    const { SETTLEMENT_DIRECTION_RECEIVED, SETTLEMENT_DIRECTION_SENT } = wallet.SettlementDirection
-    const { peer } = await operated.peers('settlePeer', {
-      name,
-      direction:
-        fields.get('direction') === 'sent' ? SETTLEMENT_DIRECTION_SENT : SETTLEMENT_DIRECTION_RECEIVED,
-      value: amountOf(visit, found.peer?.asset),
-      reference: fields.get('reference') ?? '',
-      key: keyOf(visit)
-    })
-    return {
-      now: peer === undefined ? [] : peerFacts(visit, peer),
-      back: `/peers/${encodeURIComponent(name)}`
+  assetOf: async ({ operated }, name) => (await operated.peers('getPeer', { name })).peer?.asset,
+  async perform(visit, name, value) {
+    try {
+      const { peer } = await visit.operated.peers('settlePeer', settlementOf(visit, name, value))
+      return {
+        now: peer === undefined ? [] : peerFacts(visit, peer),
+        back: `/peers/${encodeURIComponent(name)}`
+      }
+    } catch (error) {
+      if (!(error instanceof OperationRefused) || error.because !== 'not-possible') throw error
+      if (error.field !== 'reference') throw error
+      return askWhetherAnother(visit, error)
     }
+  }
+}
+
+/** Field that says that a settlement is another one, though one has its reference already. */
+const ANOTHER_FIELD = 'another'
+
+function settlementOf(visit: Visit, name: string, value: string): wallet.SettlePeerRequest {
+  const { fields } = visit
+  const { SETTLEMENT_DIRECTION_RECEIVED, SETTLEMENT_DIRECTION_SENT } = wallet.SettlementDirection
+  return {
+    name,
+    direction: fields.get('direction') === 'sent' ? SETTLEMENT_DIRECTION_SENT : SETTLEMENT_DIRECTION_RECEIVED,
+    value,
+    reference: fields.get('reference') ?? '',
+    key: keyOf(visit),
+    anotherWithReference: fields.get(ANOTHER_FIELD) === 'yes'
+  }
+}
+
+function askWhetherAnother({ t }: Visit, { message }: OperationRefused): AskedAgain {
+  return {
+    refusal: t('refusedText', message),
+    fields: [
+      {
+        kind: 'choice',
+        name: ANOTHER_FIELD,
+        label: t('isAnotherSettlement'),
+        value: 'no',
+        options: [
+          ['no', t('no')],
+          ['yes', t('yes')]
+        ]
+      }
+    ]
   }
 }
 
@@ -228,7 +251,7 @@ export const decidePacket: Act = {
     const [name = '', condition = ''] = subject.split(' ')
     const arrived = fields.get('arrived') ?? ''
     if (arrived === '') throw new OperationRefused('invalid', t('chooseFirst'))
-    await operated.peers('decidePacket', { name, condition, arrived: arrived === 'yes' })
+    await operated.peers('decidePacket', { name, condition, arrived: arrived === 'yes', arrivedValue: '' })
     return {
       now: [{ label: t('didItArrive'), value: t(arrived === 'yes' ? 'yes' : 'no') }],
       back: `/peers/${encodeURIComponent(name)}`

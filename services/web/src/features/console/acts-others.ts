@@ -127,7 +127,7 @@ export function decideProposal(decision: 'approve' | 'reject'): Act {
       const [service, proposalId] = placeOf(subject)
       const { proposal } = await visit.operated.acts(service, 'getProposal', { proposalId })
       return {
-        before: factsOf(visit, proposal),
+        before: await factsOf(visit, proposal),
         after: [
           {
             label: visit.t('state'),
@@ -143,13 +143,13 @@ export function decideProposal(decision: 'approve' | 'reject'): Act {
       const method = decision === 'approve' ? 'approveProposal' : 'rejectProposal'
       const request = { proposalId, reason: reasonOf(visit) }
       const { proposal } = await visit.operated.acts(service, method, request)
-      return { now: factsOf(visit, proposal), back: `/proposals/${service}/${proposalId}` }
+      return { now: await factsOf(visit, proposal), back: `/proposals/${service}/${proposalId}` }
     }
   }
 }
 
-function factsOf(visit: Visit, proposal: operators.Proposal | undefined): Fact[] {
-  return proposal === undefined ? [] : proposalFacts(visit, proposal)
+function factsOf(visit: Visit, proposal: operators.Proposal | undefined): Promise<Fact[]> {
+  return proposal === undefined ? Promise.resolve([]) : proposalFacts(visit, proposal)
 }
 
 /** How long a page waits for an audit, in milliseconds. It goes on afterwards, and is listed once it is over. */
@@ -190,15 +190,19 @@ export const runAudit: Act = {
             violations.length === 0
               ? { text: t('passed'), tone: 'good' }
               : { text: t('violationCount', String(violations.length)), tone: 'bad' }
-        },
-        ...checks.map(({ invariant, checkedCount, violations: found }) => ({
-          label: checkedCount.toString(),
-          value: {
-            text: invariant,
-            tone: found.length === 0 ? ('good' as const) : ('bad' as const),
-            remark: found.join(' ')
-          }
-        }))
+        }
+      ],
+      more: [
+        {
+          kind: 'table',
+          title: t('checks'),
+          empty: '',
+          columns: [{ label: t('invariant') }, { label: t('rowsChecked'), isNumber: true }],
+          rows: checks.map(({ invariant, checkedCount, violations: found }) => [
+            { text: invariant, tone: found.length === 0 ? 'good' : 'bad', remark: found.join(' ') },
+            checkedCount.toString()
+          ])
+        }
       ],
       back: '/audits'
     }

@@ -1,5 +1,5 @@
 import { events } from '@open-payments-server/proto'
-import type { Cell, Fact } from '../../pages/console/blocks.js'
+import type { Block, Cell, Fact } from '../../pages/console/blocks.js'
 import { OperationRefused, SERVICES, type ServiceName } from '../operated.js'
 import { PAGE_SIZE } from './payments.js'
 import { attemptCell } from './tables.js'
@@ -20,38 +20,52 @@ const CAUSES: Readonly<Record<number, 'cause.operator' | 'cause.gone' | 'cause.f
   [events.DisabledCause.DISABLED_CAUSE_FAILING]: 'cause.failing'
 }
 
-/** `/endpoints`: where both services post their events. */
+/** `/endpoints`: where both services post their events, or one. */
 export async function listEndpoints(visit: Visit): Promise<Reply> {
-  const { t, show, operated } = visit
+  const { t, operated, query } = visit
+  const of = query.get('service')
+  const services = of === null ? SERVICES : [serviceOf(of)]
+  const pageToken = of === null ? '' : (query.get('after') ?? '')
   const pages = await Promise.all(
-    SERVICES.map((service) =>
-      operated.webhooks(service, 'listWebhookEndpoints', events.ListWebhookEndpointsRequest.fromPartial({}))
+    services.map((service) =>
+      operated.webhooks(service, 'listWebhookEndpoints', { pageSize: PAGE_SIZE, pageToken })
     )
   )
   return {
     title: t('endpoints'),
     section: 'endpoints',
-    blocks: SERVICES.map((service, place) => ({
-      kind: 'table' as const,
-      title: service,
-      empty: t('noEndpoints'),
-      columns: [
-        { label: t('url') },
-        { label: t('state') },
-        { label: t('undelivered'), isNumber: true },
-        { label: t('givenUp'), isNumber: true },
-        { label: t('eventTypes') },
-        { label: t('created') }
-      ],
-      rows: (pages[place]?.endpoints ?? []).map((endpoint) => [
-        { text: endpoint.url, href: `/endpoints/${service}/${endpoint.id}` },
-        endpointState(visit, endpoint),
-        String(endpoint.undeliveredCount),
-        String(endpoint.givenUpCount),
-        endpoint.types.length === 0 ? t('all') : endpoint.types.join(', '),
-        show.instant(endpoint.createdAt)
-      ])
-    }))
+    blocks: services.map((service, place) => endpointTable(visit, service, pages[place]))
+  }
+}
+
+function endpointTable(
+  visit: Visit,
+  service: ServiceName,
+  page: events.ListWebhookEndpointsResponse | undefined
+): Block {
+  const { t, show } = visit
+  const { nextPageToken = '', endpoints = [] } = page ?? {}
+  return {
+    kind: 'table',
+    title: service,
+    empty: t('noEndpoints'),
+    next: nextPageToken === '' ? undefined : pathTo('/endpoints', { service, after: nextPageToken }),
+    columns: [
+      { label: t('url') },
+      { label: t('state') },
+      { label: t('undelivered'), isNumber: true },
+      { label: t('givenUp'), isNumber: true },
+      { label: t('eventTypes') },
+      { label: t('created') }
+    ],
+    rows: endpoints.map((endpoint) => [
+      { text: endpoint.url, href: `/endpoints/${service}/${endpoint.id}` },
+      endpointState(visit, endpoint),
+      String(endpoint.undeliveredCount),
+      String(endpoint.givenUpCount),
+      endpoint.types.length === 0 ? t('all') : endpoint.types.join(', '),
+      show.instant(endpoint.createdAt)
+    ])
   }
 }
 

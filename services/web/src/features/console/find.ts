@@ -1,15 +1,19 @@
-import { AmountError, parseMajorUnits } from '@open-payments-server/value-types/amounts'
 import type { wallet } from '@open-payments-server/proto'
+import { readTypedAmount } from '../../domain/typed-amount.js'
 
 /** An amount as people write it, with or without a code. */
 const AMOUNT = /^([0-9][0-9.,' ]*?)\s*([A-Z][A-Z0-9]{1,31})?$/
+/** Digits in groups of three, by the decimal sign of the language. */
+const GROUPED = {
+  '.': /^\d{1,3}([,' ])\d{3}(?:\1\d{3})*(?:\.\d+)?$/,
+  ',': /^\d{1,3}([.' ])\d{3}(?:\1\d{3})*(?:,\d+)?$/
+} as const
 /** A day, or an instant to the minute or the second. */
 const INSTANT = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2})(?::(\d{2}))?)?$/
 const [MINUTE_MS, DAY_MS] = [60_000, 86_400_000] as const
 
 /**
- * Reads an amount as the contract writes it. Groups may be separated; the last sign with other digits than three behind it, or the only
- * one that is a decimal sign of the language, begins the fraction.
+ * Reads an amount that is looked for, as the contract writes it. Its digits may be in groups of three, as pages write them.
  *
  * @param text such as `1,250.00 USD`, or `25`
  * @param assets those of the provider
@@ -20,19 +24,21 @@ export function readAmount(
   assets: readonly wallet.Asset[],
   decimalSign: '.' | ','
 ): string | undefined {
-  const [, digits, code] = AMOUNT.exec(text.trim()) ?? []
-  if (digits === undefined) return undefined
-  const group = decimalSign === '.' ? ',' : '.'
-  const plain = digits.replaceAll(group, '').replace(/[' ]/g, '').replace(decimalSign, '.')
-  for (const asset of assets) {
-    if (code !== undefined && asset.code !== code) continue
-    try {
-      return parseMajorUnits(plain, asset).value.toString()
-    } catch (error) {
-      if (!(error instanceof AmountError)) throw error
-    }
-  }
-  return undefined
+  const [, sign] = GROUPED[decimalSign].exec(AMOUNT.exec(text.trim())?.[1] ?? '') ?? []
+  const plain = sign === undefined ? text : text.replaceAll(sign, '')
+  return assets.map((asset) => readMoved(plain, asset, decimalSign)).find((value) => value !== undefined)
+}
+
+/**
+ * Reads an amount that is to be moved, as the contract writes it.
+ *
+ * @param text such as `25.00 USD`, or `25`: without groups of digits
+ * @returns undefined for a text that is no amount of the asset
+ */
+export function readMoved(text: string, asset: wallet.Asset, decimalSign: '.' | ','): string | undefined {
+  const [, digits, code = asset.code] = AMOUNT.exec(text.trim()) ?? []
+  if (digits === undefined || code !== asset.code) return undefined
+  return readTypedAmount(digits, asset, decimalSign)?.value.toString()
 }
 
 /** A span of time. */

@@ -133,7 +133,7 @@ function grantTable(visit: Visit, grants: readonly auth.Grant[], next?: string):
 
 /** What is told of a grant. */
 export function grantFacts({ t, show }: Visit, found: auth.GetGrantResponse): Fact[] {
-  const { grant, consentedBy, pauseTime, endTime } = found
+  const { grant, consentedBy, pauseTime, endTime, paymentEndTime } = found
   return [
     { label: t('state'), value: show.state(grantState(grant?.state)) },
     ...(pauseTime === undefined
@@ -150,6 +150,7 @@ export function grantFacts({ t, show }: Visit, found: auth.GetGrantResponse): Fa
         consentedBy === undefined ? t('notProved') : { text: consentedBy.sub, remark: consentedBy.issuer }
     },
     { label: t('lastUsed'), value: show.instant(found.lastUseTime) },
+    { label: t('paysUntil'), value: show.instant(paymentEndTime) },
     { label: t('ends'), value: show.instant(endTime) },
     { label: t('created'), value: show.instant(grant?.createTime) },
     { label: t('changed'), value: show.instant(grant?.updateTime) },

@@ -1,8 +1,11 @@
-import { type events, operators } from '@open-payments-server/proto'
+import { type events, operators, type wallet } from '@open-payments-server/proto'
 import { z } from 'zod'
 import type { Block, Cell, Fact } from '../../pages/console/blocks.js'
+import { presentableName, presentableText, presentableWhole } from '../../words/presentable.js'
 import { OperationRefused, SERVICES, type ServiceName } from '../operated.js'
+import { findAccount } from './accounts.js'
 import { serviceOf } from './endpoints.js'
+import { briefCell, changedMembers, membersCell, membersOf } from './members.js'
 import { PAGE_SIZE } from './payments.js'
 import { NONE, pathTo } from './show.js'
 import { readSpan } from './find.js'
@@ -70,7 +73,24 @@ function auditTable({ t, show }: Visit, service: ServiceName, found: readonly ev
 function operatorText(operator: operators.Operator | undefined): string {
   if (operator === undefined) return NONE
   const { issuer, sub, name, machine } = operator
-  return machine === '' ? `${sub} at ${issuer}${name === '' ? '' : ` (${name})`}` : machine
+  const called = presentableName(name)
+  return machine === '' ? `${sub} at ${issuer}${called === '' ? '' : ` (${called})`}` : machine
+}
+
+/** What somebody wrote; a dash for nothing. */
+function freeText(text: string): string {
+  const shown = presentableWhole(text)
+  return shown === '' ? NONE : shown
+}
+
+function subjectCell({
+  subject,
+  subjectKind
+}: {
+  readonly subject: string
+  readonly subjectKind: string
+}): Cell {
+  return { text: freeText(subject), remark: subjectKind }
 }
 
 const OUTCOMES: Readonly<
@@ -160,20 +180,11 @@ function actionRow({ t, show }: Visit, action: operators.OperatorAction): (strin
       remark: action.approvedBy === undefined ? '' : t('secondPerson', operatorText(action.approvedBy))
     },
     methodText(action.method),
-    { text: action.subject === '' ? NONE : action.subject, remark: action.subjectKind },
-    { text: t(OUTCOMES[action.outcome] ?? 'outcome.open'), remark: action.problem },
-    brief(action.before),
-    brief(action.after),
-    action.reason === '' ? NONE : action.reason
+    subjectCell(action),
+    { text: t(OUTCOMES[action.outcome] ?? 'outcome.open'), remark: presentableText(action.problem) },
+    ...changedMembers(action).map(briefCell),
+    freeText(action.reason)
   ]
-}
-
-/** Longest text of a state that a table shows, in characters. */
-const BRIEF_MAX = 160
-
-function brief(json: string): string {
-  if (json === '') return NONE
-  return json.length <= BRIEF_MAX ? json : `${json.slice(0, BRIEF_MAX - 1)}…`
 }
 
 const PROPOSAL_STATES: Readonly<
@@ -185,71 +196,164 @@ const PROPOSAL_STATES: Readonly<
   [operators.ProposalState.PROPOSAL_STATE_EXPIRED]: 'proposal.expired'
 }
 
-/** `/proposals`: what awaits a second person, in both services. */
+/** `/proposals`: what awaits a second person, and what was decided, in both services or in one. */
 export async function listProposals(visit: Visit): Promise<Reply> {
-  const { t, show, operated } = visit
+  const { t, operated, query } = visit
+  const of = query.get('service')
+  const services = of === null ? SERVICES : [serviceOf(of)]
+  const { PROPOSAL_STATE_OPEN, PROPOSAL_STATE_UNSPECIFIED } = operators.ProposalState
+  const isOpenOnly = query.get('state') === 'open'
   const pages = await Promise.all(
-    SERVICES.map((service) =>
-      operated.acts(
-        service,
-        'listProposals',
-        operators.ListProposalsRequest.fromPartial({ pageSize: PAGE_SIZE })
-      )
+    services.map((service) =>
+      operated.acts(service, 'listProposals', {
+        state: isOpenOnly ? PROPOSAL_STATE_OPEN : PROPOSAL_STATE_UNSPECIFIED,
+        pageSize: PAGE_SIZE,
+        pageToken: of === null ? '' : (query.get('after') ?? '')
+      })
     )
   )
   return {
     title: t('proposals'),
     section: 'proposals',
-    blocks: SERVICES.map((service, place) => ({
-      kind: 'table' as const,
-      title: service,
-      empty: t('noProposals'),
-      columns: [
-        { label: t('created') },
-        { label: t('state') },
-        { label: t('act') },
-        { label: t('subject') },
-        { label: t('by') },
-        { label: t('expires') }
-      ],
-      rows: (pages[place]?.proposals ?? []).map((proposal) => [
-        show.instant(proposal.createTime),
-        {
-          text: t(PROPOSAL_STATES[proposal.state] ?? 'proposal.open'),
-          ...(proposal.state === operators.ProposalState.PROPOSAL_STATE_OPEN
-            ? { tone: 'waiting' as const }
-            : {})
-        },
-        { text: methodText(proposal.method), href: `/proposals/${service}/${proposal.id}` },
-        { text: proposal.subject, remark: proposal.subjectKind },
-        operatorText(proposal.proposedBy),
-        show.instant(proposal.expireTime)
-      ])
-    }))
+    blocks: services.map((service, place) => proposalTable(visit, service, pages[place]))
   }
 }
 
-/** What is told of a proposal. */
-export function proposalFacts({ t, show }: Visit, proposal: operators.Proposal): Fact[] {
+function proposalTable(
+  { t, show, query }: Visit,
+  service: ServiceName,
+  page: operators.ListProposalsResponse | undefined
+): Block {
+  const { nextPageToken = '', proposals = [] } = page ?? {}
+  return {
+    kind: 'table',
+    title: service,
+    empty: t('noProposals'),
+    next:
+      nextPageToken === ''
+        ? undefined
+        : pathTo('/proposals', { ...Object.fromEntries(query), service, after: nextPageToken }),
+    columns: [
+      { label: t('created') },
+      { label: t('state') },
+      { label: t('act') },
+      { label: t('subject') },
+      { label: t('by') },
+      { label: t('expires') }
+    ],
+    rows: proposals.map((proposal) => [
+      show.instant(proposal.createTime),
+      {
+        text: t(PROPOSAL_STATES[proposal.state] ?? 'proposal.open'),
+        ...(proposal.state === operators.ProposalState.PROPOSAL_STATE_OPEN
+          ? { tone: 'waiting' as const }
+          : {})
+      },
+      { text: methodText(proposal.method), href: `/proposals/${service}/${proposal.id}` },
+      subjectCell(proposal),
+      operatorText(proposal.proposedBy),
+      show.instant(proposal.expireTime)
+    ])
+  }
+}
+
+/** What is told of a proposal: also the amount that it moves, and limits that it sets, as people read them. */
+export async function proposalFacts(visit: Visit, proposal: operators.Proposal): Promise<Fact[]> {
+  const { t, show } = visit
+  const amounts = await proposedAmounts(visit, proposal)
+  const [before, after] = changedMembers(proposal)
   return [
     { label: t('state'), value: t(PROPOSAL_STATES[proposal.state] ?? 'proposal.open') },
     { label: t('act'), value: methodText(proposal.method) },
-    { label: t('subject'), value: { text: proposal.subject, remark: proposal.subjectKind } },
+    { label: t('subject'), value: subjectCell(proposal) },
+    ...amounts,
     { label: t('by'), value: operatorText(proposal.proposedBy) },
-    { label: t('reason'), value: proposal.reason === '' ? NONE : proposal.reason },
+    { label: t('reason'), value: freeText(proposal.reason) },
     { label: t('created'), value: show.instant(proposal.createTime) },
     { label: t('expires'), value: show.instant(proposal.expireTime) },
-    { label: t('request'), value: proposal.request },
-    { label: t('before'), value: proposal.before === '' ? NONE : proposal.before },
-    { label: t('after'), value: proposal.after === '' ? NONE : proposal.after },
+    { label: t('request'), value: membersCell(membersOf(proposal.request)) },
+    { label: t('before'), value: membersCell(before) },
+    { label: t('after'), value: membersCell(after) },
     ...(proposal.decideTime === undefined
       ? []
       : [
           { label: t('decidedAt'), value: show.instant(proposal.decideTime) },
           { label: t('decidedBy'), value: operatorText(proposal.decidedBy) },
-          { label: t('decision'), value: proposal.decisionReason === '' ? NONE : proposal.decisionReason }
+          { label: t('decision'), value: freeText(proposal.decisionReason) }
         ])
   ]
+}
+
+/** What a proposal moves or sets; nothing for what has no amount, and where its subject is gone. */
+async function proposedAmounts(visit: Visit, proposal: operators.Proposal): Promise<Fact[]> {
+  try {
+    return methodText(proposal.method) === 'UpdatePeer'
+      ? await proposedLimits(visit, proposal)
+      : await movedAmount(visit, proposal)
+  } catch (error) {
+    if (error instanceof OperationRefused) return []
+    throw error
+  }
+}
+
+const LIMITS = [
+  ['receivableLimitValue', 'mostTheyOwe'],
+  ['payableLimitValue', 'mostWeOwe'],
+  ['packetLimitValue', 'packetLimit']
+] as const
+
+const limitsSet = z.object({
+  receivableLimitValue: z.string().optional(),
+  payableLimitValue: z.string().optional(),
+  packetLimitValue: z.string().optional()
+})
+
+/** Limits of a peer that a proposal sets or takes away, with those that they replace. */
+async function proposedLimits(
+  { t, show, operated }: Visit,
+  { subject, request }: operators.Proposal
+): Promise<Fact[]> {
+  const asked = limitsSet.parse(JSON.parse(request))
+  const { peer } = await operated.peers('getPeer', { name: subject })
+  if (peer === undefined) return []
+  const text = (limit: string): string => (limit === '' ? t('noLimit') : show.money(limit, peer.asset))
+  return LIMITS.flatMap(([field, label]) => {
+    const limit = asked[field]
+    if (limit === undefined) return []
+    return [{ label: t(label), value: { text: text(limit), remark: `${t('before')}: ${text(peer[field])}` } }]
+  })
+}
+
+const moved = z.object({ value: z.string() })
+const decided = z.object({ packet: z.object({ value: z.string() }) })
+
+/** What a proposal moves. */
+async function movedAmount(visit: Visit, proposal: operators.Proposal): Promise<Fact[]> {
+  const { method, subject, request, before } = proposal
+  const { t, operated, show } = visit
+  const { value } = moved.safeParse(JSON.parse(request)).data ?? { value: '' }
+  const assetOfPeer = async () => (await operated.peers('getPeer', { name: subject })).peer?.asset
+  const found = async (): Promise<readonly [value: string, wallet.Asset | undefined]> => {
+    switch (methodText(method)) {
+      case 'Deposit':
+      case 'Withdraw':
+        return [value, (await findAccount(visit, subject))?.asset]
+      case 'CreateRefund':
+      case 'ApprovePayment': {
+        const shown = await operated.wallets('getOutgoingPayment', { outgoingPayment: subject })
+        const { payment, receiveAsset } = shown.payment ?? {}
+        return value === '' ? [payment?.value ?? '', payment?.asset] : [value, receiveAsset]
+      }
+      case 'SettlePeer':
+        return [value, await assetOfPeer()]
+      case 'DecidePacket':
+        return [decided.safeParse(JSON.parse(before)).data?.packet.value ?? '', await assetOfPeer()]
+      default:
+        return ['', undefined]
+    }
+  }
+  const [of, asset] = await found()
+  return of === '' || asset === undefined ? [] : [{ label: t('amount'), value: show.money(of, asset) }]
 }
 
 /** `/proposals/:service/:id` */
@@ -264,7 +368,7 @@ export async function showProposal(visit: Visit): Promise<Reply> {
     title: t('proposal'),
     section: 'proposals',
     blocks: [
-      { kind: 'facts', facts: proposalFacts(visit, proposal) },
+      { kind: 'facts', facts: await proposalFacts(visit, proposal) },
       {
         kind: 'acts',
         acts:

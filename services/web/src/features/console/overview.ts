@@ -1,4 +1,4 @@
-import { events, type wallet } from '@open-payments-server/proto'
+import { operators, type wallet } from '@open-payments-server/proto'
 import type { Block } from '../../pages/console/blocks.js'
 import { OperationRefused, SERVICES } from '../operated.js'
 import { findAccount, findWalletAddress } from './accounts.js'
@@ -7,72 +7,93 @@ import { liquidityOf } from './peers.js'
 import { pathTo } from './show.js'
 import type { Reply, Visit } from './visit.js'
 
-/** Maximum number of things of a kind that are counted. */
+/** Maximum number of payments and of proposals that are counted. */
 const COUNTED_MAX = 100
-/** Number of peers whose packets are asked for: one call each. */
-const PEERS_ASKED = 20
+/** Maximum number of packets that the resource server counts. */
+const PACKETS_COUNTED_MAX = 1_000
+/** Maximum number of peers that are looked at: what one call lists. */
+const LISTED_MAX = 1_000
+/** Maximum number of peers whose liquidity is shown. */
+const METERS_MAX = 100
 
 /** `/`: what awaits an operator, payments by the hour, and liquidity. */
 export async function showOverview(visit: Visit): Promise<Reply> {
   const { t, operated } = visit
-  const [awaiting, lost, { peers }, { hours }, endpoints] = await Promise.all([
+  const [awaiting, proposed, lastAudits, listed, packets, { hours }, endpoints] = await Promise.all([
     operated.wallets('listAwaitingPayments', { pageSize: COUNTED_MAX, pageToken: '' }),
-    operated.wallets('listLostPayments', { pageSize: COUNTED_MAX, pageToken: '' }),
-    operated.peers('listPeers', { pageSize: COUNTED_MAX, pageToken: '' }),
-    operated.wallets('countPayments', { hours: 24 }),
+    countProposals(visit),
     Promise.all(
-      SERVICES.map((service) =>
-        operated.webhooks(
-          service,
-          'listWebhookEndpoints',
-          events.ListWebhookEndpointsRequest.fromPartial({ pageSize: COUNTED_MAX })
-        )
-      )
-    )
+      SERVICES.map((service) => operated.events(service, 'listAudits', { pageSize: 1, pageToken: '' }))
+    ),
+    operated.peers('listPeers', { pageSize: LISTED_MAX, pageToken: '' }),
+    operated.peers('countUnknownPackets', {}),
+    operated.wallets('countPayments', { hours: 24 }),
+    Promise.all(SERVICES.map((service) => operated.webhooks(service, 'countWebhookEndpoints', {})))
   ])
-  const packets = await Promise.all(
-    peers
-      .slice(0, PEERS_ASKED)
-      .map(({ name }) => operated.peers('listUnknownPackets', { name, pageSize: COUNTED_MAX, pageToken: '' }))
-  )
-  const all = endpoints.flatMap((page) => page.endpoints)
-  const isDisabled = ({ disabledCause }: events.WebhookEndpoint): boolean =>
-    disabledCause !== events.DisabledCause.DISABLED_CAUSE_UNSPECIFIED
+  const { peers } = listed
   const meters = peers.map((peer) => liquidityOf(visit, peer))
-  const matters = [
-    [t('matter.awaiting'), awaiting.payments.length, '/approvals'],
-    [t('matter.lost'), lost.payments.length, undefined],
-    [t('matter.packets'), packets.reduce((sum, page) => sum + page.packets.length, 0), '/peers'],
-    [t('matter.peersLow'), meters.filter(({ tone }) => tone !== undefined).length, '/peers'],
-    [t('matter.peersHigh'), peers.filter(isOwedMuch).length, '/peers'],
-    [t('matter.disabled'), all.filter(isDisabled).length, '/endpoints'],
-    [
-      t('matter.failing'),
-      all.filter((endpoint) => !isDisabled(endpoint) && endpoint.failingSince !== undefined).length,
-      '/endpoints'
-    ]
-  ] as const
+  const isMorePeers = listed.nextPageToken !== ''
+  const failedAudits = lastAudits.filter(({ events: [last] }) => last?.type === 'audit.failed').length
+  const disabled = endpoints.reduce((sum, { disabledCount }) => sum + disabledCount, 0)
+  const failing = endpoints.reduce((sum, { failingCount }) => sum + failingCount, 0)
+  const low = meters.filter(({ tone }) => tone !== undefined).length
+  const matters: readonly Matter[] = [
+    [t('matter.awaiting'), awaiting.payments.length, '/approvals', awaiting.nextPageToken !== ''],
+    [t('matter.proposals'), proposed.count, pathTo('/proposals', { state: 'open' }), proposed.isMore],
+    [t('matter.audits'), failedAudits, '/audits', false],
+    [t('matter.packets'), packets.count, '/peers', packets.count >= PACKETS_COUNTED_MAX],
+    [t('matter.peersLow'), low, '/peers', isMorePeers],
+    [t('matter.peersHigh'), peers.filter(isOwedMuch).length, '/peers', isMorePeers],
+    [t('matter.disabled'), disabled, '/endpoints', false],
+    [t('matter.failing'), failing, '/endpoints', false]
+  ]
   return {
     title: t('overview'),
     section: 'overview',
     blocks: [
-      {
-        kind: 'table',
-        title: t('awaitsYou'),
-        isNarrow: true,
-        empty: '',
-        columns: [{ label: t('what') }, { label: t('number'), isNumber: true }],
-        rows: matters.map(([what, count, href]) => [
-          href === undefined ? what : { text: what, href },
-          {
-            text: count >= COUNTED_MAX ? t('orMore', String(count)) : String(count),
-            tone: count > 0 ? 'waiting' : undefined
-          }
-        ])
-      },
+      mattersTable(visit, matters),
       hoursBlock(visit, hours),
-      { kind: 'meters', title: t('liquidityText'), meters }
+      { kind: 'meters', title: t('liquidityText'), meters: meters.slice(0, METERS_MAX) },
+      ...(meters.length > METERS_MAX
+        ? [{ kind: 'acts' as const, acts: [{ label: t('allPeers'), href: '/peers' }] }]
+        : [])
     ]
+  }
+}
+
+/** What may await an operator, how many there are, where they are, and whether there may be more. */
+type Matter = readonly [what: string, count: number, href: string, isMore: boolean]
+
+function mattersTable({ t }: Visit, matters: readonly Matter[]): Block {
+  return {
+    kind: 'table',
+    title: t('awaitsYou'),
+    isNarrow: true,
+    empty: '',
+    columns: [{ label: t('what') }, { label: t('number'), isNumber: true }],
+    rows: matters.map(([what, count, href, isMore]) => [
+      { text: what, href },
+      {
+        text: isMore ? t('orMore', String(count)) : String(count),
+        tone: count > 0 || isMore ? 'waiting' : undefined
+      }
+    ])
+  }
+}
+
+/** How many proposals await a second person, of each service up to {@link COUNTED_MAX}. */
+async function countProposals({
+  operated
+}: Visit): Promise<{ readonly count: number; readonly isMore: boolean }> {
+  const state = operators.ProposalState.PROPOSAL_STATE_OPEN
+  const pages = await Promise.all(
+    SERVICES.map((service) =>
+      operated.acts(service, 'listProposals', { state, pageSize: COUNTED_MAX, pageToken: '' })
+    )
+  )
+  return {
+    count: pages.reduce((sum, { proposals }) => sum + proposals.length, 0),
+    isMore: pages.some(({ nextPageToken }) => nextPageToken !== '')
   }
 }
 

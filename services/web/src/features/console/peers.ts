@@ -85,7 +85,11 @@ export async function showPeer(visit: Visit): Promise<Reply> {
   const date = query.get('date') ?? new Date(nowMs - 86_400_000).toISOString().slice(0, 10)
   const [{ peer }, unknown, statement, entries] = await Promise.all([
     operated.peers('getPeer', { name }),
-    operated.peers('listUnknownPackets', { name, pageSize: PAGE_SIZE, pageToken: '' }),
+    operated.peers('listUnknownPackets', {
+      name,
+      pageSize: PAGE_SIZE,
+      pageToken: query.get('unknown') ?? ''
+    }),
     operated.peers('getPeerStatement', { name, date }),
     operated.peers('listPeerEntries', {
       name,
@@ -96,10 +100,8 @@ export async function showPeer(visit: Visit): Promise<Reply> {
   ])
   if (peer === undefined) throw new OperationRefused('not-found', name)
   const money = (value: string): string => show.money(value, peer.asset)
-  const next =
-    entries.nextPageToken === ''
-      ? undefined
-      : pathTo(`/peers/${encodeURIComponent(name)}`, { date, after: entries.nextPageToken })
+  const pageAfter = (place: 'after' | 'unknown', token: string): string | undefined =>
+    token === '' ? undefined : pathTo(`/peers/${encodeURIComponent(name)}`, { date, [place]: token })
   return {
     title: name,
     section: 'peers',
@@ -122,7 +124,7 @@ export async function showPeer(visit: Visit): Promise<Reply> {
           ? [{ label: t('act.settle-peer'), href: pathTo('/act/settle-peer', { subject: name }) }]
           : []
       },
-      unknownTable(visit, peer, unknown.packets),
+      unknownTable(visit, peer, unknown.packets, pageAfter('unknown', unknown.nextPageToken)),
       {
         kind: 'filter',
         label: t('statement'),
@@ -134,18 +136,24 @@ export async function showPeer(visit: Visit): Promise<Reply> {
         kind: 'facts',
         title: t('statementOf', date),
         facts: [
+          ...(statement.incomplete ? [{ label: t('until'), value: t('dayNotOver') }] : []),
           { label: t('theyOwedBefore'), value: money(statement.openingReceivableValue) },
           { label: t('theyOwedAfter'), value: money(statement.closingReceivableValue) },
           { label: t('weOwedBefore'), value: money(statement.openingPayableValue) },
           { label: t('weOwedAfter'), value: money(statement.closingPayableValue) }
         ]
       },
-      statementTable(visit, peer, entries.entries, next)
+      statementTable(visit, peer, entries.entries, pageAfter('after', entries.nextPageToken))
     ]
   }
 }
 
-function unknownTable(visit: Visit, peer: wallet.Peer, packets: readonly wallet.UnknownPacket[]): Block {
+function unknownTable(
+  visit: Visit,
+  peer: wallet.Peer,
+  packets: readonly wallet.UnknownPacket[],
+  next: string | undefined
+): Block {
   const { t, show } = visit
   const mayAct = visit.may('operator')
   const money = (value: string): string => show.money(value, peer.asset)
@@ -153,18 +161,17 @@ function unknownTable(visit: Visit, peer: wallet.Peer, packets: readonly wallet.
     kind: 'table',
     title: t('unknownPackets'),
     empty: t('noUnknownPackets'),
+    next,
     columns: [
       { label: t('sentAt') },
       { label: t('amount'), isNumber: true },
+      ...(mayAct ? [{ label: t('whatYouCanDo') }] : []),
       { label: t('payment') },
-      { label: t('condition') },
-      ...(mayAct ? [{ label: t('whatYouCanDo') }] : [])
+      { label: t('condition') }
     ],
     rows: packets.map((packet) => [
       show.instant(packet.sendTime),
       money(packet.value),
-      show.payment(packet.payment.split('/').at(-1) ?? ''),
-      { text: packet.condition, isCode: true },
       ...(mayAct
         ? [
             {
@@ -172,7 +179,9 @@ function unknownTable(visit: Visit, peer: wallet.Peer, packets: readonly wallet.
               href: pathTo('/act/decide-packet', { subject: `${peer.name} ${packet.condition}` })
             }
           ]
-        : [])
+        : []),
+      show.payment(packet.payment.split('/').at(-1) ?? ''),
+      { text: packet.condition, isCode: true }
     ])
   }
 }

@@ -1,11 +1,12 @@
 import type { HttpRequest, HttpResponse, Route } from '@open-payments-server/http-server'
 import type { Logger } from '@open-payments-server/runtime'
 import { newId } from '@open-payments-server/value-types/identifiers'
+import { ServiceAway } from '../../domain/grant.js'
 import type { Session } from '../../domain/session.js'
 import type { ConsoleView, Surroundings } from '../../pages/console/blocks.js'
 import { consolePage } from '../../pages/console/page.js'
 import { type ConsoleWords, consoleWords } from '../../words/console/words.js'
-import type { Speech } from '../../words/languages.js'
+import { isLanguage, type Speech } from '../../words/languages.js'
 import {
   type OperateAs,
   type Operated,
@@ -13,6 +14,7 @@ import {
   OperationRefused,
   TokenRefused
 } from '../operated.js'
+import { isRepeat, repeating } from '../forms.js'
 import { passBy } from '../passing-by.js'
 import { frameOf, isOwnForm, readForm, sendPage, type Site, speechFor } from '../site.js'
 import { createShow, type Show } from './show.js'
@@ -21,7 +23,7 @@ import { createShow, type Show } from './show.js'
 export interface ConsoleDependencies {
   readonly site: Site
   readonly operateAs: OperateAs
-  readonly logger: Pick<Logger, 'error' | 'info'>
+  readonly logger: Pick<Logger, 'error' | 'warn'>
 }
 
 /** Roles that acts need. */
@@ -53,6 +55,8 @@ export interface Visit {
 /** What answers a visit: a page, or another path. */
 export type Reply = (ConsoleView & { readonly status?: number }) | { readonly goTo: string }
 
+/** Field of a form with the language that it is in: what was typed is read in that. */
+export const LANGUAGE_FIELD = 'language'
 /** What forms of the console carry a token for. */
 const FORM = 'console'
 /** Nobody is sent to the issuer again this soon, in milliseconds: if that changes nothing, it would not end. */
@@ -81,19 +85,21 @@ async function answer(
   const { site, operateAs } = dependencies
   const cookies = request.get('cookie')
   const session = await site.sessions.find(cookies)
-  const idToken = session && (await site.tokens?.find(cookies, session))
-  const t = consoleWords(speechFor(site, request).language)
+  const idToken = session && (await site.tokens.find(cookies, session))
+  const fields = readForm(request)
+  const language = fields.get(LANGUAGE_FIELD) ?? undefined
+  const speech = speechFor(site, request, isLanguage(language) ? language : undefined)
+  const t = consoleWords(speech.language)
   const send = (reply: ConsoleView & { readonly status?: number }): void => {
-    sendConsole(site, request, response, { session, t, reply })
+    sendConsole(site, request, response, { session, speech, t, reply })
   }
   if (session === undefined || idToken === undefined) {
     await signInAgain(site, request, response, session, send)
     return
   }
-  const fields = readForm(request)
   const token = fields.get('token') ?? ''
   if (request.method === 'POST' && !isOwnForm(site, request, session, { purpose: FORM, token })) {
-    send({ status: 403, title: t('nothingDone'), blocks: [{ kind: 'text', text: t('forged'), tone: 'bad' }] })
+    send(notTaken(fields, t, 'forged', []))
     return
   }
   if (session.roles.length === 0) {
@@ -101,7 +107,13 @@ async function answer(
     return
   }
   const { logger } = dependencies
-  const visit = createVisit(site, request, session, { t, fields, logger, operated: operateAs(idToken) })
+  const visit = createVisit(site, request, session, {
+    t,
+    speech,
+    fields,
+    logger,
+    operated: operateAs(idToken)
+  })
   try {
     const reply = await handle(visit)
     if ('goTo' in reply) response.seeOther(`${site.origin}${reply.goTo}`)
@@ -109,8 +121,11 @@ async function answer(
   } catch (error) {
     if (error instanceof TokenRefused) await signInAgain(site, request, response, session, send)
     else if (error instanceof OperationProposed) send(proposed(error, t))
-    else if (error instanceof OperationRefused) send(refusal(error, t))
-    else throw error
+    else if (error instanceof OperationRefused) send(refusal(error, visit))
+    else if (error instanceof ServiceAway && request.method === 'POST') {
+      logger.warn({ err: error }, 'it is not known whether an act of the console was done')
+      send(unsure(visit))
+    } else throw error
   }
 }
 
@@ -118,15 +133,13 @@ function createVisit(
   site: Site,
   request: HttpRequest,
   session: Session,
-  parts: Pick<Visit, 't' | 'fields' | 'logger' | 'operated'>
+  parts: Pick<Visit, 't' | 'speech' | 'fields' | 'logger' | 'operated'>
 ): Visit {
-  const speech = speechFor(site, request)
   return {
     ...parts,
     request,
     session,
-    speech,
-    show: createShow(parts.t, speech),
+    show: createShow(parts.t, parts.speech),
     query: new URLSearchParams(request.originalUrl.slice(request.path.length + 1)),
     formToken: site.sessions.formToken(session, FORM),
     nowMs: site.clock.now(),
@@ -152,21 +165,64 @@ async function signInAgain(
     await passBy(site, request, response, { purpose: { kind: 'sign-in', to: request.originalUrl } })
     return
   }
-  const to =
-    request.method === 'GET' ? '/' : `/sign-in?${new URLSearchParams({ to: backOf(request) }).toString()}`
-  send({
-    status: 403,
-    title: request.method === 'GET' ? t('signInRefused') : t('nothingDone'),
-    blocks: [
-      { kind: 'text', text: t(request.method === 'GET' ? 'signInRefusedText' : 'signInOver'), tone: 'bad' },
-      { kind: 'acts', acts: [{ label: t('signInAgain'), href: to }] }
-    ]
-  })
+  if (request.method === 'GET') {
+    const again = { label: t('signInAgain'), href: '/' }
+    send({
+      status: 403,
+      title: t('signInRefused'),
+      blocks: [
+        { kind: 'text', text: t('signInRefusedText'), tone: 'bad' },
+        { kind: 'acts', acts: [again] }
+      ]
+    })
+    return
+  }
+  const href = `/sign-in?${new URLSearchParams({ to: backOf(request) }).toString()}`
+  send(notTaken(readForm(request), t, 'signInOver', [{ label: t('signInAgain'), href }]))
 }
 
-/** The page whose form was sent. */
+/** A form that did nothing. What it repeats may have been done all the same, when it was sent before. */
+function notTaken(
+  fields: URLSearchParams,
+  t: ConsoleWords,
+  why: 'forged' | 'signInOver',
+  acts: readonly { readonly label: string; readonly href: string }[]
+): ConsoleView & { readonly status: number } {
+  const repeats = isRepeat(fields)
+  return {
+    status: 403,
+    title: t(repeats ? 'unsure' : 'nothingDone'),
+    blocks: [
+      { kind: 'text', text: t(repeats ? 'repeatNotTaken' : why), tone: 'bad' },
+      { kind: 'acts', acts }
+    ]
+  }
+}
+
+/** The service may have done what was sent, or do it yet. The same form can be sent again: what has a key is done once. */
+function unsure({ request, fields, t }: Visit): ConsoleView & { readonly status: number } {
+  return {
+    status: 503,
+    title: t('unsure'),
+    blocks: [
+      { kind: 'text', text: t('unsureText'), tone: 'waiting' },
+      {
+        kind: 'confirm',
+        action: request.path,
+        hidden: repeating(fields),
+        fields: [],
+        button: t('repeat'),
+        cancel: { label: t('actions'), href: '/actions' }
+      }
+    ]
+  }
+}
+
+/** The page whose form was sent; what was done, for one that repeats: a new form would do it anew. */
 function backOf(request: HttpRequest): string {
-  const subject = readForm(request).get('subject')
+  const fields = readForm(request)
+  if (isRepeat(fields)) return '/actions'
+  const subject = fields.get('subject')
   return subject === null ? '/' : `${request.path}?${new URLSearchParams({ subject }).toString()}`
 }
 
@@ -184,26 +240,31 @@ function proposed(
   }
 }
 
+/** What was refused. From a form it leads back to where it can be filled in anew. */
 function refusal(
   { because, message }: OperationRefused,
-  t: ConsoleWords
+  { request, t }: Visit
 ): ConsoleView & { readonly status: number } {
+  const told = (status: number, title: string, text: string): ConsoleView & { readonly status: number } => ({
+    status,
+    title,
+    blocks: [
+      { kind: 'text', text, tone: 'bad' },
+      {
+        kind: 'acts',
+        acts: request.method === 'POST' ? [{ label: t('goBack'), href: backOf(request) }] : []
+      }
+    ]
+  })
   switch (because) {
     case 'not-found':
-      return { status: 404, title: t('notFound'), blocks: [{ kind: 'text', text: message, tone: 'bad' }] }
+      return told(404, t('notFound'), message)
     case 'not-allowed':
-      return {
-        status: 403,
-        title: t('notAllowed'),
-        blocks: [{ kind: 'text', text: t('notAllowedText', message), tone: 'bad' }]
-      }
+      return told(403, t('notAllowed'), t('notAllowedText', message))
     case 'invalid':
+      return told(400, t('refused'), t('refusedText', message))
     case 'not-possible':
-      return {
-        status: because === 'invalid' ? 400 : 409,
-        title: t('refused'),
-        blocks: [{ kind: 'text', text: t('refusedText', message), tone: 'bad' }]
-      }
+      return told(409, t('refused'), t('refusedText', message))
   }
 }
 
@@ -213,12 +274,18 @@ function sendConsole(
   response: HttpResponse,
   {
     session,
+    speech,
     t,
     reply
-  }: { session: Session | undefined; t: ConsoleWords; reply: ConsoleView & { status?: number } }
+  }: {
+    session: Session | undefined
+    speech: Speech
+    t: ConsoleWords
+    reply: ConsoleView & { status?: number }
+  }
 ): void {
   const path = request.method === 'GET' ? request.originalUrl : undefined
-  const frame = frameOf(site, speechFor(site, request), session, path)
+  const frame = frameOf(site, speech, session, path)
   const around: Surroundings = {
     navigation: SECTIONS.map(([section, href]) => ({ section, href, label: t(section) })),
     navigationLabel: t('navigation'),

@@ -1,8 +1,12 @@
 import type { HttpRequest, HttpResponse, Route } from '@open-payments-server/http-server'
+import type { Logger } from '@open-payments-server/runtime'
+import { SharedStoreUnavailable } from '@open-payments-server/shared-store'
+import { ServiceAway } from '../../domain/grant.js'
 import { isLocalPath, type Session } from '../../domain/session.js'
 import { SignInFailed, type SignedIn } from '../../modules/issuer/index.js'
-import { isLanguage } from '../../words/languages.js'
-import { comeBack, passBy, type Pending } from '../passing-by.js'
+import { isLanguage, type Speech } from '../../words/languages.js'
+import type { WayOn } from '../../pages/notice.js'
+import { comeBack, passBy, type Pending, type Purpose } from '../passing-by.js'
 import {
   goTo,
   isOwnForm,
@@ -20,28 +24,41 @@ const ACCOUNTS_BYTES_MAX = 1_500
 /** Roles of operators. */
 const ROLES: readonly string[] = ['viewer', 'operator', 'approver']
 
-/** Goes on with a consent once the person has confirmed it at the issuer. */
-export type FinishConsent = (
+/** Goes on with what somebody wants once they have confirmed it at the issuer. */
+export type FinishConfirmed = (
   request: HttpRequest,
   response: HttpResponse,
   confirmed: { readonly pending: Pending; readonly signedIn: SignedIn }
 ) => Promise<void>
 
+/** What signing in needs. */
+export interface SignInDependencies {
+  readonly site: Site
+  /** By what was confirmed; undefined where nothing is. */
+  readonly finish: Readonly<Record<Exclude<Purpose['kind'], 'sign-in'>, FinishConfirmed>> | undefined
+  readonly logger: Pick<Logger, 'warn'>
+}
+
 /**
- * Signing in and out: `/sign-in?to=…`, `/signed-in` (where the issuer sends browsers back), `POST /sign-out`, `/signed-out`, and
- * `/language`, which sets the language of the pages.
- *
- * @param finishConsent undefined where nobody consents
+ * Signing in and out: `/sign-in?to=…`, `/signed-in` (where the issuer sends browsers back), `POST /sign-out`, `/signed-out`,
+ * `POST /signed-out-at-issuer` (where the issuer says that somebody signed out of it), and `/language`, which sets the language of
+ * the pages.
  */
-export function signInRoutes(site: Site, finishConsent: FinishConsent | undefined): Route[] {
+export function signInRoutes(dependencies: SignInDependencies): Route[] {
+  const { site } = dependencies
   return [
     { method: 'GET', path: '/sign-in', handle: (request, response) => signIn(site, request, response) },
     {
       method: 'GET',
       path: '/signed-in',
-      handle: (request, response) => signedIn(site, request, response, finishConsent)
+      handle: (request, response) => signedIn(dependencies, request, response)
     },
     { method: 'POST', path: '/sign-out', handle: (request, response) => signOut(site, request, response) },
+    {
+      method: 'POST',
+      path: '/signed-out-at-issuer',
+      handle: (request, response) => endOfIssuer(site, request, response)
+    },
     {
       method: 'GET',
       path: '/signed-out',
@@ -63,10 +80,9 @@ async function signIn(site: Site, request: HttpRequest, response: HttpResponse):
 }
 
 async function signedIn(
-  site: Site,
+  { site, finish, logger }: SignInDependencies,
   request: HttpRequest,
-  response: HttpResponse,
-  finishConsent: FinishConsent | undefined
+  response: HttpResponse
 ): Promise<void> {
   const { state } = request.query
   const pending = typeof state === 'string' ? await comeBack(site, request, response, state) : undefined
@@ -81,25 +97,36 @@ async function signedIn(
     const { nonce, codeVerifier, maxAge } = pending
     const asked = { state: pending.state, nonce, codeVerifier, ...(maxAge === undefined ? {} : { maxAge }) }
     const back = await site.issuer.finish(query, asked)
-    if (purpose.kind === 'consent') {
-      if (finishConsent === undefined) throw new Error('nobody consents here')
-      await finishConsent(request, response, { pending, signedIn: back })
+    if (purpose.kind !== 'sign-in') {
+      if (finish === undefined) throw new Error('nobody confirms anything here')
+      await finish[purpose.kind](request, response, { pending, signedIn: back })
       return
     }
     await startSession(site, request, response, back)
     goTo(site, response, purpose.to)
   } catch (error) {
+    const wayOn = wayBackTo(purpose, speechFor(site, request))
+    if (error instanceof ServiceAway || error instanceof SharedStoreUnavailable) {
+      // What the issuer sent back counts once: reloading this page would lead nowhere.
+      logger.warn({ err: error }, 'somebody who came back from the issuer has to go there again')
+      sendNotice(site, request, response, { status: 503, notice: 'interrupted', wayOn })
+      return
+    }
     if (!(error instanceof SignInFailed)) throw error
-    const { messages } = speechFor(site, request)
-    const wayOn =
-      purpose.kind === 'sign-in'
-        ? { label: messages.signIn, to: `/sign-in?${new URLSearchParams({ to: purpose.to }).toString()}` }
-        : {
-            label: messages.lookAgain,
-            to: `/consent?${new URLSearchParams({ interactId: purpose.interactId, nonce: purpose.nonce }).toString()}`
-          }
     const notice = error.isCancelled ? 'sign-in-cancelled' : 'failed'
     sendNotice(site, request, response, { status: error.isCancelled ? 403 : 400, notice, wayOn })
+  }
+}
+
+/** Where somebody goes on whom the issuer did not sign in. */
+function wayBackTo(purpose: Purpose, { messages }: Speech): WayOn {
+  if (purpose.kind === 'sign-in')
+    return { label: messages.signIn, to: `/sign-in?${new URLSearchParams({ to: purpose.to }).toString()}` }
+  if (purpose.kind === 'resumption') return { label: messages.lookAgain, to: `/allowed/${purpose.grantId}` }
+  const { interactId, nonce } = purpose
+  return {
+    label: messages.lookAgain,
+    to: `/consent?${new URLSearchParams({ interactId, nonce }).toString()}`
   }
 }
 
@@ -117,10 +144,11 @@ async function startSession(
     sub: claims.sub,
     name: nameOf(claims),
     holderClaimValues: accountsOf(claims, site.holderClaim),
+    issuerSession: typeof claims.sid === 'string' ? claims.sid : undefined,
     roles: rolesOf(claims, site.rolesClaim)
   })
   response.addField('Set-Cookie', cookie)
-  for (const kept of (await site.tokens?.keep(session, idToken)) ?? []) response.addField('Set-Cookie', kept)
+  for (const kept of await site.tokens.keep(session, idToken)) response.addField('Set-Cookie', kept)
 }
 
 async function signOut(site: Site, request: HttpRequest, response: HttpResponse): Promise<void> {
@@ -135,10 +163,25 @@ async function signOut(site: Site, request: HttpRequest, response: HttpResponse)
     return
   }
   response.addField('Set-Cookie', await site.sessions.end(session))
-  for (const gone of site.tokens?.forget(request.get('cookie')) ?? []) response.addField('Set-Cookie', gone)
-  const url = await site.issuer.signOutUrl()
+  const hint = await site.tokens.hint(request.get('cookie'), session)
+  for (const gone of site.tokens.forget(request.get('cookie'))) response.addField('Set-Cookie', gone)
+  const url = await site.issuer.signOutUrl(hint)
   if (url === undefined) goTo(site, response, '/signed-out')
   else response.seeOther(url)
+}
+
+/** Takes the word of the issuer that a session there has ended (OpenID Connect Back-Channel Logout 1.0 §2.5, §2.8). */
+async function endOfIssuer(site: Site, request: HttpRequest, response: HttpResponse): Promise<void> {
+  const issuerSession = await site.issuer.endedSession(readForm(request).get('logout_token') ?? '')
+  if (issuerSession === undefined) {
+    response.sendJson(400, {
+      error: 'invalid_request',
+      error_description: 'logout_token: not by the issuer for this client'
+    })
+    return
+  }
+  await site.sessions.endOfIssuer(issuerSession)
+  response.sendJson(200, {})
 }
 
 function setLanguage(site: Site, request: HttpRequest, response: HttpResponse): void {

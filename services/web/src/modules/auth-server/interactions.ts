@@ -1,4 +1,5 @@
 import { OutgoingRequestError, type PostClient, type SafeHttpClient } from '@open-payments-server/http-client'
+import type { Logger } from '@open-payments-server/runtime'
 import { z } from 'zod'
 import {
   type AskedGrant,
@@ -32,6 +33,7 @@ const answer = z.object({
   walletAddress: z.string(),
   payees: z.array(z.string()).nullable(),
   state: z.enum(['PENDING', 'APPROVED', 'DENIED']),
+  endsAt: z.iso.datetime().nullish(),
   expiresAt: z.iso.datetime(),
   client: z.string(),
   clientName: z.string(),
@@ -53,24 +55,31 @@ export function createInteractions(options: {
   readonly apiUrl: string
   readonly secret: string
   readonly json: SafeHttpClient
-  readonly post: PostClient
+  readonly post: Pick<PostClient, 'exchange'>
+  readonly logger: Pick<Logger, 'warn'>
 }): Interactions {
-  const { apiUrl, secret, json, post } = options
+  const { apiUrl, secret, json, post, logger } = options
   const headers = { 'x-idp-secret': secret }
   const urlOf = ({ interactId, nonce }: InteractionAddress): string =>
     `${apiUrl.replace(/\/$/, '')}/grant/${encodeURIComponent(interactId)}/${encodeURIComponent(nonce)}`
   const decide = async (
     url: string,
-    body: Readonly<Record<string, unknown>>
-  ): Promise<{ status: number; body: unknown }> => {
-    const sent = await asking(
-      post.exchange(url, {
+    decision: Readonly<Record<string, unknown>>,
+    recorded: (said: unknown) => DecisionResult
+  ): Promise<DecisionResult> => {
+    try {
+      const { status, body } = await post.exchange(url, {
         headers: { ...headers, 'content-type': 'application/json' },
-        body: Buffer.from(JSON.stringify(body)),
+        body: Buffer.from(JSON.stringify(decision)),
         bodyBytesMax: BODY_BYTES_MAX
       })
-    )
-    return { status: sent.status, body: readJson(sent.body) }
+      const said = readJson(body)
+      return status === 202 ? recorded(said) : refusalOf(status, said)
+    } catch (error) {
+      if (!mayBeRecorded(error)) throw away(error)
+      logger.warn({ err: error }, 'it is not known whether a decision was recorded')
+      return { outcome: 'unsure' }
+    }
   }
   return {
     async read(address) {
@@ -82,28 +91,43 @@ export function createInteractions(options: {
         throw away(error)
       }
     },
-    async accept(address, { access, proof }) {
-      const { status, body } = await decide(`${urlOf(address)}/accept`, {
-        finishCode: true,
-        ...(access === undefined ? {} : { access }),
-        ...proof
-      })
-      if (status !== 202) return refusalOf(status, body)
-      const read = accepted.safeParse(body)
-      if (!read.success) throw new ServiceAway('the auth server', { cause: read.error })
-      return { outcome: 'recorded', finishCode: read.data.finishCode }
-    },
-    async decline(address) {
-      const { status, body } = await decide(`${urlOf(address)}/reject`, {})
-      return status === 202 ? { outcome: 'recorded', finishCode: undefined } : refusalOf(status, body)
-    }
+    accept: (address, { access, endsAtMs, proof }) =>
+      decide(
+        `${urlOf(address)}/accept`,
+        {
+          finishCode: true,
+          ...(access === undefined ? {} : { access }),
+          ...(endsAtMs === undefined ? {} : { endsAt: new Date(endsAtMs).toISOString() }),
+          ...proof
+        },
+        (said) => ({ outcome: 'recorded', finishCode: accepted.parse(said).finishCode })
+      ),
+    decline: (address) =>
+      decide(`${urlOf(address)}/reject`, {}, () => ({ outcome: 'recorded', finishCode: undefined }))
+  }
+}
+
+/** Whether what failed may have happened after a decision was recorded. */
+function mayBeRecorded(error: unknown): boolean {
+  if (error instanceof OutgoingRequestError) return !error.isUnsent
+  return error instanceof z.ZodError
+}
+
+function readJson(body: Buffer): unknown {
+  if (body.length === 0) return undefined
+  try {
+    return JSON.parse(body.toString('utf8'))
+  } catch {
+    // What JSON.parse says has a part of the answer, which may be the finish code.
+    throw new OutgoingRequestError({ reason: 'malformed', message: 'the auth server did not answer JSON' })
   }
 }
 
 function readGrant(body: unknown): AskedGrant {
-  const { expiresAt, subject, ...grant } = answer.parse(body)
+  const { endsAt, expiresAt, subject, ...grant } = answer.parse(body)
   return {
     ...grant,
+    endsAtMs: typeof endsAt === 'string' ? Date.parse(endsAt) : undefined,
     expiresAtMs: Date.parse(expiresAt),
     subjects: (subject?.sub_ids ?? []).map(({ id }) => id)
   }
@@ -118,24 +142,10 @@ function refusalOf(status: number, body: unknown): DecisionResult {
   const isUnproven =
     status === 400 && Object.keys(details).some((name) => PROOF.includes(name.split('.')[0] ?? ''))
   if (isUnproven) return { outcome: 'unproven' }
-  throw new ServiceAway(`the auth server answered ${String(status)} ${code ?? ''}`)
-}
-
-function readJson(body: Buffer): unknown {
-  if (body.length === 0) return undefined
-  try {
-    return JSON.parse(body.toString('utf8'))
-  } catch (error) {
-    throw new ServiceAway('the auth server', { cause: error })
-  }
-}
-
-async function asking<Answer>(answering: Promise<Answer>): Promise<Answer> {
-  try {
-    return await answering
-  } catch (error) {
-    throw away(error)
-  }
+  const message = `the auth server answered ${String(status)} ${code ?? ''}`
+  // A proxy may answer so after the auth server has recorded it.
+  if (status >= 500) throw new OutgoingRequestError({ reason: 'status', message, status })
+  throw new ServiceAway(message)
 }
 
 function away(error: unknown): unknown {

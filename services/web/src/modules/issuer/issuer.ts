@@ -1,5 +1,7 @@
+import type { Clock } from '@open-payments-server/value-types/clock'
 import * as oidc from 'openid-client'
 import { ServiceAway } from '../../domain/grant.js'
+import { createLogoutTokens } from './logout-tokens.js'
 
 /** Why the issuer answered without a sign-in. */
 export class SignInFailed extends Error {
@@ -20,6 +22,8 @@ export interface SignInRequest {
   readonly codeVerifier: string
   /** `prompt`, `max_age`, `acr_values`, `ui_locales`; those that are set. */
   readonly parameters: Readonly<Record<string, string>>
+  /** What somebody consents to by it, without types, for an issuer that takes such details. */
+  readonly details: readonly Readonly<Record<string, unknown>>[]
 }
 
 /** What came back. */
@@ -43,13 +47,24 @@ export interface Issuer {
    * @param query of the URL that it came to
    * @throws SignInFailed, ServiceAway
    */
-  finish(query: string, request: Omit<SignInRequest, 'parameters'> & { maxAge?: number }): Promise<SignedIn>
+  finish(
+    query: string,
+    request: Omit<SignInRequest, 'parameters' | 'details'> & { maxAge?: number }
+  ): Promise<SignedIn>
   /**
    * Where the browser signs out of the issuer; undefined when that offers no such thing.
    *
+   * @param idToken of whoever signs out, if it is still known: without it, issuers may ask them again, or refuse
    * @throws ServiceAway
    */
-  signOutUrl(): Promise<string | undefined>
+  signOutUrl(idToken: string | undefined): Promise<string | undefined>
+  /**
+   * Verifies the issuer's word that a session there has ended (OpenID Connect Back-Channel Logout 1.0 §2.6).
+   *
+   * @returns `sid` of that session; undefined for what the issuer did not say to this client
+   * @throws ServiceAway
+   */
+  endedSession(logoutToken: string): Promise<string | undefined>
 }
 
 /** How the issuer is reached. */
@@ -60,8 +75,11 @@ export interface IssuerOptions {
   readonly scope: string
   /** Origin of the pages. */
   readonly origin: string
+  /** Type of the details of a consent (RFC 9396); without it none are sent. */
+  readonly detailsType: string | undefined
   readonly allowHttp: boolean
   readonly fetch: oidc.CustomFetch
+  readonly clock: Clock
 }
 
 /** Errors of the authorization endpoint by which a person did not go on (OpenID Connect Core §3.1.2.6). */
@@ -69,7 +87,7 @@ const CANCELLED: ReadonlySet<string> = new Set(['access_denied', 'login_required
 
 /** Knows the issuer once it was asked: it may be away when this starts. */
 export function createIssuer(options: IssuerOptions): Issuer {
-  const { origin, scope, clientId } = options
+  const { origin, scope, clientId, detailsType } = options
   const redirectUri = `${origin}/signed-in`
   let discovered: Promise<oidc.Configuration> | undefined
   const configuration = (): Promise<oidc.Configuration> => {
@@ -79,16 +97,22 @@ export function createIssuer(options: IssuerOptions): Issuer {
     })
     return discovered
   }
+  const logoutTokens = createLogoutTokens(options, configuration)
   return {
-    async signInUrl({ state, nonce, codeVerifier, parameters }) {
-      const url = oidc.buildAuthorizationUrl(await configuration(), {
+    async signInUrl({ state, nonce, codeVerifier, parameters, details }) {
+      const config = await configuration()
+      const isTold = detailsType !== undefined && takesDetails(config, detailsType) && details.length > 0
+      const url = oidc.buildAuthorizationUrl(config, {
         redirect_uri: redirectUri,
         scope,
         state,
         nonce,
         code_challenge: await oidc.calculatePKCECodeChallenge(codeVerifier),
         code_challenge_method: 'S256',
-        ...parameters
+        ...parameters,
+        ...(isTold
+          ? { authorization_details: JSON.stringify(details.map((each) => ({ type: detailsType, ...each }))) }
+          : {})
       })
       return url.href
     },
@@ -106,16 +130,29 @@ export function createIssuer(options: IssuerOptions): Issuer {
         if (claims === undefined || tokens.id_token === undefined) throw new Error('no ID token came')
         return { idToken: tokens.id_token, claims }
       } catch (error) {
+        // The library asks for keys once a minute at most. The next sign-in asks anew.
+        if (isUnknownKey(error)) discovered = undefined
         throw isAway(error) ?? new SignInFailed(isCancelled(error), { cause: error })
       }
     },
-    async signOutUrl() {
+    endedSession: (logoutToken) => logoutTokens.verify(logoutToken),
+    async signOutUrl(idToken) {
       const config = await configuration()
       if (config.serverMetadata().end_session_endpoint === undefined) return undefined
-      const parameters = { client_id: clientId, post_logout_redirect_uri: `${origin}/signed-out` }
+      const parameters = {
+        client_id: clientId,
+        post_logout_redirect_uri: `${origin}/signed-out`,
+        ...(idToken === undefined ? {} : { id_token_hint: idToken })
+      }
       return oidc.buildEndSessionUrl(config, parameters).href
     }
   }
+}
+
+/** Whether the issuer says that it takes details of a type (RFC 9396 §10). */
+function takesDetails(config: oidc.Configuration, type: string): boolean {
+  const { authorization_details_types_supported: taken } = config.serverMetadata()
+  return Array.isArray(taken) && taken.includes(type)
 }
 
 async function discover(options: IssuerOptions): Promise<oidc.Configuration> {
@@ -141,6 +178,11 @@ function isAway(error: unknown): ServiceAway | undefined {
   for (let each = error; each instanceof Error; each = each.cause)
     if (each instanceof ServiceAway) return each
   return undefined
+}
+
+/** The issuer signed with a key that it had not published when it was asked last. */
+function isUnknownKey(error: unknown): boolean {
+  return error instanceof oidc.ClientError && error.code === 'OAUTH_KEY_SELECTION_FAILED'
 }
 
 function isCancelled(error: unknown): boolean {

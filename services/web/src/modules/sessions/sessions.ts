@@ -7,6 +7,8 @@ import type { Session } from '../../domain/session.js'
 import type { CookieJar, Sealer } from '../cookies/index.js'
 
 const COOKIE = 'session'
+/** How long somebody may be on the way from the issuer, in seconds: as long as they may take there, and a tolerance of clocks. */
+const ON_THE_WAY_SECONDS = 960
 /** Longest name that is kept, in characters: cookies have about 4,000 bytes. */
 const NAME_LENGTH_MAX = 100
 
@@ -17,6 +19,7 @@ const content = z.object({
   sub: z.string(),
   name: z.string().optional(),
   holderClaimValues: z.array(z.string()),
+  issuerSession: z.string().optional(),
   roles: z.array(z.string())
 })
 
@@ -37,6 +40,13 @@ export interface Sessions {
    * @throws SharedStoreUnavailable when that cannot be recorded
    */
   end(session: Session): Promise<string>
+  /**
+   * Signs out whoever signed in within a session at the issuer, now that this has ended.
+   *
+   * @param issuerSession its `sid`
+   * @throws SharedStoreUnavailable when that cannot be recorded
+   */
+  endOfIssuer(issuerSession: string): Promise<void>
   /** What a form of a session carries: only pages for this session have it. */
   formToken(session: Session, purpose: string): string
   /** Whether a form carries it. */
@@ -56,6 +66,8 @@ export function createSessions(options: {
 }): Sessions {
   const { sealer, jar, sharedStore, clock, random, listener, lifetimeSeconds } = options
   const purpose = `${listener} session`
+  const issuerKey = (issuerSession: string): string =>
+    `ended-at-issuer:${hashSecret(JSON.stringify([listener, issuerSession])).toString('base64url')}`
   const formToken = ({ id }: Session, of: string): string =>
     createHash('sha256')
       .update(JSON.stringify(['form', id, of]))
@@ -66,9 +78,11 @@ export function createSessions(options: {
       const opened = sealed === undefined ? undefined : await sealer.open(purpose, sealed)
       const read = content.safeParse(opened)
       if (!read.success) return undefined
-      const { name, ...rest } = read.data
-      const session = { ...rest, name }
-      return (await sharedStore.wasMarked(endKey(session), session.startedSeconds)) ? undefined : session
+      const { name, issuerSession, ...rest } = read.data
+      const session = { ...rest, name, issuerSession }
+      const keys = [endKey(session), ...(issuerSession === undefined ? [] : [issuerKey(issuerSession)])]
+      const ended = await Promise.all(keys.map((key) => sharedStore.wasMarked(key, session.startedSeconds)))
+      return ended.includes(true) ? undefined : session
     },
     async start(person) {
       const session: Session = {
@@ -83,6 +97,10 @@ export function createSessions(options: {
     async end(session) {
       await sharedStore.markOnce(endKey(session), lifetimeSeconds)
       return jar.remove(COOKIE)
+    },
+    async endOfIssuer(issuerSession) {
+      // Whoever was just on the way here has a session that begins a little later.
+      await sharedStore.markOnce(issuerKey(issuerSession), lifetimeSeconds + ON_THE_WAY_SECONDS)
     },
     formToken,
     isFormToken: (session, of, token) => hashSecret(token).equals(hashSecret(formToken(session, of)))

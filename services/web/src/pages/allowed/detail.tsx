@@ -33,6 +33,10 @@ export interface DetailView {
   /** Fields of the forms that pause and resume. */
   readonly pauseFields: readonly (readonly [string, string])[]
   readonly resumeFields: readonly (readonly [string, string])[]
+  /** Whether somebody else consented to it. */
+  readonly isConsentOfAnother: boolean
+  /** Whether it can be stopped, whatever its state. */
+  readonly isStoppable: boolean
   /** Whether it has limits or an end that can be lowered. */
   readonly canLower: boolean
   /** What is otherwise than the page said on which somebody acted; undefined when nothing is. */
@@ -60,7 +64,7 @@ export function detailPage(frame: Frame, view: DetailView): string {
         <bdi>{view.words.headline}</bdi>
       </h1>
       <p class="state-line">
-        <StateMark state={view.state} speech={frame.speech} />
+        <StateMark state={view.state} text={view.words.mark} />
         {view.words.remarks.map((text) => (
           <span class="quiet" key={text}>
             {text}
@@ -70,14 +74,17 @@ export function detailPage(frame: Frame, view: DetailView): string {
       <SpendingBars spending={view.words.spending} label={words.facts.spent} />
       <p class="quiet small">{view.words.lastUse}</p>
       {view.state !== 'ended' && <Acts view={view} speech={frame.speech} />}
+      {view.state === 'ended' && view.isStoppable && <StopEnded view={view} speech={frame.speech} />}
       <Payments view={view} speech={frame.speech} />
       <History view={view} speech={frame.speech} />
       <section>
         <h2>{words.detailTitle}</h2>
         <Facts facts={view.facts} />
-        <p>
-          <a href={`${view.path}/receipt`}>{words.receiptLink}</a>
-        </p>
+        {!view.isConsentOfAnother && (
+          <p>
+            <a href={`${view.path}/receipt`}>{words.receiptLink}</a>
+          </p>
+        )}
       </section>
     </>
   )
@@ -86,24 +93,46 @@ export function detailPage(frame: Frame, view: DetailView): string {
 function Acts({ view, speech }: { view: DetailView; speech: Speech }): JSX.Element {
   const { allowed: words } = speech.messages
   const isPaused = view.state === 'paused'
+  const means = isPaused ? words.resumeMeans : words.pauseMeans
   return (
     <section class="acts" aria-label={words.intro}>
-      <p class="quiet small">{isPaused ? words.resumeMeans : words.pauseMeans}</p>
+      <p class="quiet small">{view.isConsentOfAnother ? words.pauseOfAnother : means}</p>
       <div class="act-row">
-        <form method="post" action={`${view.path}/${isPaused ? 'resume' : 'pause'}`}>
-          <Hidden fields={isPaused ? view.resumeFields : view.pauseFields} />
-          <button class={isPaused ? 'primary' : 'second'}>{isPaused ? words.resume : words.pause}</button>
-        </form>
+        {!(isPaused && view.isConsentOfAnother) && (
+          <form method="post" action={`${view.path}/${isPaused ? 'resume' : 'pause'}`}>
+            <Hidden fields={isPaused ? view.resumeFields : view.pauseFields} />
+            <button class={isPaused ? 'primary' : 'second'}>{isPaused ? words.resume : words.pause}</button>
+          </form>
+        )}
         {view.canLower && (
           <a class="button second" href={`${view.path}/lower`}>
             {words.lower}
           </a>
         )}
-        <a class="button danger" href={`${view.path}/stop`}>
-          {words.stop}
-        </a>
+        <StopLink path={view.path} label={words.stop} />
       </div>
     </section>
+  )
+}
+
+/** One that has ended by itself can be stopped too: nobody needs to rely on its end. */
+function StopEnded({ view, speech }: { view: DetailView; speech: Speech }): JSX.Element {
+  const { allowed: words } = speech.messages
+  return (
+    <section class="acts" aria-label={words.stop}>
+      <p class="quiet small">{words.stopEnded}</p>
+      <div class="act-row">
+        <StopLink path={view.path} label={words.stop} />
+      </div>
+    </section>
+  )
+}
+
+function StopLink({ path, label }: { path: string; label: string }): JSX.Element {
+  return (
+    <a class="button danger" href={`${path}/stop`}>
+      {label}
+    </a>
   )
 }
 
@@ -158,7 +187,9 @@ function History({ view, speech }: { view: DetailView; speech: Speech }): JSX.El
   return (
     <section>
       <h2>{words.historyTitle}</h2>
-      {view.acts.length === 0 && <p class="quiet">{words.noHistory}</p>}
+      {view.acts.length === 0 && (
+        <p class="quiet">{view.isConsentOfAnother ? words.noHistoryOfAnother : words.noHistory}</p>
+      )}
       {view.acts.length > 0 && (
         <ol class="history">
           {view.acts.map(({ title, when, who, changes, path }) => (

@@ -108,7 +108,7 @@ function Entries({
                 <bdi>{words.client}</bdi>
               </a>
             </Heading>
-            <StateMark state={state} speech={speech} />
+            <StateMark state={state} text={words.mark} />
           </div>
           {words.claimed !== undefined && (
             <p class="claimed">
@@ -131,8 +131,8 @@ function Entries({
 }
 
 /** A state, as a mark. */
-export function StateMark({ state, speech }: { state: AllowedState; speech: Speech }): JSX.Element {
-  return <span class={`mark-of ${state}`}>{speech.messages.allowed.states[state]}</span>
+export function StateMark({ state, text }: { state: AllowedState; text: string }): JSX.Element {
+  return <span class={`mark-of ${state}`}>{text}</span>
 }
 
 /** How far limits are used. */

@@ -9,7 +9,12 @@ export interface Cell {
   readonly remark?: string | undefined
   /** Whether it is an instant, an id or another text whose letters are to be compared. */
   readonly isCode?: boolean | undefined
+  /** Members of a message, each on a line of its own, in place of the text. */
+  readonly members?: readonly Member[] | undefined
 }
+
+/** A member of a message. */
+export type Member = readonly [name: string, value: string]
 
 /** A fact about something. */
 export interface Fact {

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { renderToString } from 'preact-render-to-string'
 import { type Frame, Languages, SignOut } from '../layout.js'
-import type { Block, Cell, ConsoleView, Fact, Field, Surroundings } from './blocks.js'
+import type { Block, Cell, ConsoleView, Fact, Field, Member, Surroundings } from './blocks.js'
 import { HoursChart } from './chart.js'
 
 /** A page of the console. Whatever it contains is escaped. */
@@ -250,18 +250,39 @@ function Table(props: { block: Extract<Block, { kind: 'table' }>; nextLabel: str
 
 function Value({ value }: { value: string | Cell }): JSX.Element {
   const cell: Cell = typeof value === 'string' ? { text: value } : value
-  const { text, href, tone, remark, isCode } = cell
+  const { text, href, tone, remark, isCode, members } = cell
   const content = <bdi class={isCode === true ? 'code' : undefined}>{text}</bdi>
   const toned = tone === undefined ? content : <span class={`tone ${tone}`}>{content}</span>
   return (
     <>
-      {href === undefined ? toned : <a href={href}>{toned}</a>}
+      {members !== undefined ? (
+        <Members members={members} />
+      ) : href === undefined ? (
+        toned
+      ) : (
+        <a href={href}>{toned}</a>
+      )}
       {remark !== undefined && remark !== '' && (
         <small>
           <bdi>{remark}</bdi>
         </small>
       )}
     </>
+  )
+}
+
+function Members({ members }: { members: readonly Member[] }): JSX.Element {
+  return (
+    <dl class="members">
+      {members.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>
+            <bdi>{value}</bdi>
+          </dd>
+        </div>
+      ))}
+    </dl>
   )
 }
 

@@ -17,6 +17,7 @@ export const consoleStyle = `
   background: var(--card); color: var(--text); max-width: 100%; }
 .console .sections { display: flex; overflow-x: auto; gap: .1rem; margin-top: .5rem; border-bottom: 1px solid var(--line); scrollbar-width: thin; }
 .console .sections a { padding: .45rem .7rem; text-decoration: none; white-space: nowrap; border-bottom: 3px solid transparent; }
+@media (min-width: 48rem) { .console .sections { flex-wrap: wrap; } }
 .console .sections a:hover { text-decoration: underline; }
 .console .sections a[aria-current] { border-bottom-color: var(--brand); font-weight: 600; }
 .console :focus-visible { outline-offset: -2px; }
@@ -25,6 +26,8 @@ export const consoleStyle = `
 .console h2 { font-size: 1rem; margin: 1.5rem 0 .4rem; }
 .console dl { margin: 0 0 1rem; display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 27rem), 1fr)); gap: 0 2rem; }
 .console dl div { grid-template-columns: 9.5rem 1fr; padding: .3rem 0; }
+.console dl.members { margin: 0; grid-template-columns: fit-content(60%) minmax(5rem, 1fr); gap: 0 .75rem; } .console dl.members div { display: contents; }
+.console td dl.members { min-width: 17rem; overflow-wrap: anywhere; }
 .console small { display: block; color: var(--quiet); font-size: .85em; }
 .scrolls { overflow-x: auto; }
 .console table { border-collapse: collapse; width: 100%; }
@@ -37,6 +40,7 @@ export const consoleStyle = `
 td.number, th.number { font-variant-numeric: tabular-nums; white-space: nowrap; }
 .code { font-variant-numeric: tabular-nums; white-space: nowrap; }
 dd .code, td small { white-space: normal; }
+td small { min-width: 12rem; }
 .tone::before { content: "●"; margin-inline-end: .35em; font-size: .7em; vertical-align: .12em; }
 .tone.good::before { color: var(--good); } .tone.bad { color: var(--bad); } .tone.waiting { color: var(--waiting); }
 .note { border-inline-start: .3rem solid var(--line); padding: .3rem .8rem; max-width: 60rem; }

@@ -1,0 +1,3 @@
+-- run: alone
+-- They are found by identifier and grant.
+drop index concurrently if exists access_item_identifier_idx;
