@@ -105,7 +105,7 @@ async function start(context: Context, overrides: ResourceServerOverrides): Prom
     config,
     tls: opened.listenerTls,
     logger,
-    services: createGrpcServices({ ...context, ...resources, ...domain, ...wakers, ...rpcs })
+    services: createGrpcServices({ ...context, ...resources, ...domain, ...others, ...wakers, ...rpcs })
   })
   listeners.add(grpcServer)
 

@@ -1,7 +1,9 @@
 import {
+  createReceiver,
   outgoingAccess,
   type PendingGrant,
   requestInteractiveGrant,
+  startSystem,
   type System
 } from '@open-payments-server/acceptance'
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
@@ -238,6 +240,44 @@ withBrowser('consent', () => {
     }
     await press(page, 'Allow 25.00 USD a month')
     expect(await title(page)).toBe('back at the shop')
+  })
+
+  it('names a payee at another provider by its wallet address, and signs that', async () => {
+    const other = await startSystem({ clock: system.clock })
+    const context = await browser.newContext()
+    try {
+      const { url: receiver } = await createReceiver(other, other.shop)
+      const grant = await ask([outgoingAccess(system, { receiver, debitAmount: usd('1000') })])
+      const page = await open(context, grant.redirect)
+      await signIn(page, 'alice')
+      const { host } = new URL(receiver)
+      const payee = `${host}/bob`
+      expect(await title(page)).toMatch(new RegExp(`^Pay 10\\.00\\sUSD to ${payee}$`))
+      expect(await page.textContent('dl')).toContain(`at another provider, ${host}`)
+      const fields = await formOf(page)
+      const cookie = (await context.cookies(setting.pages))
+        .map(({ name, value }) => `${name}=${value}`)
+        .join('; ')
+      const { 'payee-0': told = '', ...untold } = fields
+      expect(told).toBe(other.walletAddresses.bob)
+      for (const forged of [untold, { ...untold, 'payee-0': `${told}-shop` }]) {
+        const answer = await post('/consent', { ...forged, choice: 'allow' }, { cookie })
+        expect(answer.status).toBe(403)
+      }
+      // What was read is what is signed, though its provider is silent by now.
+      await other.stop()
+      await press(page, 'Pay 10.00 USD')
+      expect(await title(page)).toBe('back at the shop')
+      expect((await continueGrant(grant, page)).status).toBe(200)
+      const words = (document: unknown) => (JSON.parse(String(document)) as { words: string[] }).words
+      const records = await system.authDatabase.query('select document from consent_record')
+      expect(records.flatMap(({ document }) => words(document).slice(0, 1))).toContainEqual(
+        expect.stringMatching(new RegExp(`^Pay 10\\.00\\sUSD to ${payee}$`))
+      )
+    } finally {
+      await context.close()
+      await other.stop()
+    }
   })
 
   it('says when a request was decided, is gone, or has expired', async () => {

@@ -9,6 +9,7 @@ import type { DecideDependencies, RuleDependencies } from '../features/approve-p
 import type { FreezeDependencies } from '../features/operate-wallets/freeze.js'
 import type { PeerDependencies } from '../features/operate-peers/dependencies.js'
 import type { RefundDependencies } from '../features/refund-payments/dependencies.js'
+import type { AskingDependencies } from '../features/serve-holders/receivers.js'
 import type { OwnershipDependencies } from '../features/state-ownership/state-ownership.js'
 import type { Database } from '../modules/database.js'
 
@@ -22,6 +23,7 @@ export interface GrpcDependencies
     RuleDependencies,
     PeerDependencies,
     RefundDependencies,
+    AskingDependencies,
     OwnershipDependencies {
   readonly database: Database
   readonly counters: DecideDependencies['counters'] & GiveUpLostDependencies['counters']

@@ -10,7 +10,12 @@ import { LEASE_MS } from '../features/process-outgoing-payments/send-payments.js
 import { createInterledgerMethod } from '../features/send-packets/interledger-method.js'
 import { createTroubleLog } from '../features/send-packets/peer-troubles.js'
 import { createGrantStore } from '../modules/provider-grants/index.js'
-import { type ClientIdentity, createClientIdentity, createReceiverReader } from '../other-providers/index.js'
+import {
+  type ClientIdentity,
+  createClientIdentity,
+  createReceiverReader,
+  type ReceiverReader
+} from '../other-providers/index.js'
 import type { Context } from './context.js'
 import type { DomainPorts } from './domain-ports.js'
 import { peerSecretKeys, type PeerConnections } from './peers.js'
@@ -27,6 +32,8 @@ const CONNECTIONS_PER_HOST_MAX = 32
 export interface OtherProviders {
   /** Undefined without the settings that it takes. */
   readonly outgoingMethod: OutgoingMethod | undefined
+  /** Undefined without the same settings. */
+  readonly receiverReader: ReceiverReader | undefined
   /** This provider as a client of others; undefined without keys. */
   readonly clientIdentity: ClientIdentity | undefined
 }
@@ -46,7 +53,7 @@ export async function openOtherProviders(
   const identity = await readIdentity(config.PROVIDER_KEYS?.reveal(), urls.base)
   const keys = peerSecretKeys(config)
   if (identity === undefined || peerSecrets === undefined || keys === undefined) {
-    return { outgoingMethod: undefined, clientIdentity: identity }
+    return { outgoingMethod: undefined, receiverReader: undefined, clientIdentity: identity }
   }
   const http = createSafeHttpClient({
     allowPrivateNetworks: config.ENVIRONMENT === 'development',
@@ -60,7 +67,7 @@ export async function openOtherProviders(
     { purpose: 'grants at other providers', owner: 'provider', setting: 'PEER_SECRET_KEY' },
     keys
   )
-  const receivers = createReceiverReader({
+  const receiverReader = createReceiverReader({
     ...context,
     http,
     identity,
@@ -69,7 +76,7 @@ export async function openOtherProviders(
   const outgoingMethod = createInterledgerMethod({
     ...context,
     database,
-    receivers,
+    receivers: receiverReader,
     termSources,
     peerClient,
     peerSecrets,
@@ -79,7 +86,7 @@ export async function openOtherProviders(
     slippageBasisPoints: config.ILP_SLIPPAGE_BASIS_POINTS,
     leaseMs: LEASE_MS
   })
-  return { outgoingMethod, clientIdentity: identity }
+  return { outgoingMethod, receiverReader, clientIdentity: identity }
 }
 
 async function readIdentity(

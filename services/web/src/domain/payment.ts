@@ -6,7 +6,7 @@ export interface Receiver {
   readonly url: string
   /** Hosted here, here but not there (any more), or at somebody else's. */
   readonly place: 'here' | 'gone' | 'elsewhere'
-  /** URL of the wallet address that is paid; empty unless it is hosted here. */
+  /** URL of the wallet address that is paid; empty where it is not known. Elsewhere, it is what the provider said. */
   readonly walletAddress: string
   /** Public name of that; empty without one. */
   readonly name: string
@@ -18,10 +18,15 @@ export interface Receiver {
 export interface Receivers {
   /**
    * @param urls of wallet addresses or incoming payments, anywhere
+   * @param options.asksProviders asks other providers for the wallet addresses of their receivers, which may take two seconds: only for
+   *   whoever is known to hold the wallet that is to pay
    * @returns one for each URL
    * @throws ServiceAway
    */
-  describe(urls: readonly string[]): Promise<ReadonlyMap<string, Receiver>>
+  describe(
+    urls: readonly string[],
+    options: { readonly asksProviders: boolean }
+  ): Promise<ReadonlyMap<string, Receiver>>
 }
 
 /** A payment from a wallet address of the person who is signed in. */

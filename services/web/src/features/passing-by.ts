@@ -19,6 +19,8 @@ export const purpose = z.discriminatedUnion('kind', [
     nonce: z.string(),
     language: z.string(),
     changes: z.array(z.tuple([z.string(), z.string()])),
+    /** What other providers said whom their receivers pay, as fields of the form. */
+    payees: z.array(z.tuple([z.string(), z.string()])),
     /** Who decided. */
     issuer: z.string(),
     sub: z.string()

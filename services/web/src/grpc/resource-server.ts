@@ -63,7 +63,7 @@ export function connectResourceServer(target: ServiceTarget): ResourceServerConn
       const { payments, nextPageToken } = await answerOf(SERVICE, call)
       return { items: payments.map(readPayment), next: nextPageToken }
     },
-    describe: (urls) => describe(client, urls),
+    describe: (urls, options) => describe(client, urls, options),
     observe(observer) {
       observeCalls(client, observer)
     },
@@ -95,7 +95,8 @@ async function walletsOf(client: HolderClient, claimant: Claimant): Promise<read
 
 async function describe(
   client: HolderClient,
-  urls: readonly string[]
+  urls: readonly string[],
+  { asksProviders }: { readonly asksProviders: boolean }
 ): Promise<ReadonlyMap<string, Receiver>> {
   const wanted = [...new Set(urls)]
   const groups = Array.from({ length: Math.ceil(wanted.length / RECEIVERS_MAX) }, (_, group) =>
@@ -103,7 +104,10 @@ async function describe(
   )
   const answers = await Promise.all(
     groups.map((group) =>
-      answerOf(SERVICE, callUnary(client, 'describeReceivers', { urls: group }, REPEATABLE))
+      answerOf(
+        SERVICE,
+        callUnary(client, 'describeReceivers', { urls: group, askProviders: asksProviders }, REPEATABLE)
+      )
     )
   )
   const receivers = answers.flatMap((answer) => answer.receivers.map(readReceiver))

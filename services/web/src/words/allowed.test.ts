@@ -224,10 +224,26 @@ describe('a payee', () => {
   })
 
   it('elsewhere is told by domain, with letters that look like others in ASCII', () => {
-    const told = facts({ place: 'elsewhere' }, 'https://аррle.example/incoming-payments/1')
+    const told = facts({ place: 'elsewhere', walletAddress: '' }, 'https://аррle.example/incoming-payments/1')
     expect(told.name).toMatch(/^a payee at xn--/)
     expect(told.facts[0]?.value).toMatch(/^xn--[^/]+\/incoming-payments\/1$/)
     expect(told.facts[0]?.remark).toContain('another provider')
+  })
+
+  it('elsewhere is told by the wallet address that its provider said, and the domain', () => {
+    const walletAddress = 'https://other.example/dora'
+    const told = facts(
+      { place: 'elsewhere', walletAddress, name: '' },
+      'https://other.example/incoming-payments/1'
+    )
+    expect(told.name).toBe('other.example/dora')
+    expect(told.facts).toEqual([
+      {
+        label: 'To',
+        value: 'other.example/dora',
+        remark: 'at another provider, other.example, whose customers we do not know'
+      }
+    ])
   })
 
   it('that is not there any more is warned of', () => {

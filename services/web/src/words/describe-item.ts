@@ -35,7 +35,10 @@ export function receiversOf(items: readonly AskedItem[]): readonly string[] {
 /** A payee in a sentence: by name where it is known, otherwise by wallet address or domain. */
 export function payeeName(url: string, receivers: DescribedReceivers, { messages }: Speech): string {
   const receiver = receivers.get(url)
-  if (receiver?.place !== 'here') return messages.payeeAt(domainOf(url))
+  if (receiver?.place !== 'here') {
+    const walletAddress = receiver?.walletAddress ?? ''
+    return walletAddress === '' ? messages.payeeAt(domainOf(url)) : addressOf(walletAddress)
+  }
   const name = presentableName(receiver.name)
   return name === '' ? addressOf(receiver.walletAddress) : name
 }
@@ -45,8 +48,11 @@ export function payeeFacts(url: string, receivers: DescribedReceivers, { message
   const receiver = receivers.get(url)
   const label = messages.facts.to
   if (receiver?.place === 'gone') return [{ label, value: addressOf(url), remark: messages.payeeGone }]
-  if (receiver?.place !== 'here')
-    return [{ label, value: addressOf(url), remark: messages.payeeElsewhere(domainOf(url)) }]
+  if (receiver?.place !== 'here') {
+    const walletAddress = receiver?.walletAddress ?? ''
+    const value = addressOf(walletAddress === '' ? url : walletAddress)
+    return [{ label, value, remark: messages.payeeElsewhere(domainOf(url)) }]
+  }
   const name = presentableName(receiver.name)
   const description = presentableText(receiver.description)
   return [

@@ -1,3 +1,4 @@
+import type { Logger } from '@open-payments-server/runtime'
 import type { Asset } from '@open-payments-server/value-types/amounts'
 import { invalidCallField } from '../../domain/call-refused.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
@@ -8,6 +9,7 @@ import {
   type DescribedIncomingPayment
 } from '../../modules/incoming-payments/index.js'
 import { nameWalletAddresses } from '../../modules/wallet-addresses/index.js'
+import type { ReceiverReader } from '../../other-providers/index.js'
 
 /** Maximum number of receivers that are described together for a call. */
 const RECEIVERS_MAX = 100
@@ -15,10 +17,24 @@ const RECEIVERS_MAX = 100
 /** Maximum length of the URL of a receiver, in characters. */
 const URL_LENGTH_MAX = 2_048
 
+/** Of how many receivers their providers are asked. */
+const ASKED_MAX = 3
+/** How long they may take, in milliseconds: a person waits for the page. */
+const ASKING_MAX_MS = 2_000
+/** Longest wallet address that is told by another provider, in characters: people could not read it. */
+const TOLD_LENGTH_MAX = 200
+
 /** What describing receivers needs. */
 export interface ReceiverDependencies {
   readonly database: Queries
   readonly urls: ResourceUrls
+}
+
+/** What asking other providers needs besides. */
+export interface AskingDependencies extends ReceiverDependencies {
+  /** Undefined where no other provider is paid. */
+  readonly receiverReader: Pick<ReceiverReader, 'readReceiver'> | undefined
+  readonly logger: Logger
 }
 
 /** A receiver, for people. */
@@ -29,8 +45,14 @@ export type DescribedReceiver = {
   readonly domain: string
 } & (
   | HostedReceiver
-  /** `unknown`: there is nothing under this URL of the provider; `elsewhere`: it is somebody else's. */
-  | { readonly kind: 'unknown' | 'elsewhere' }
+  /** There is nothing under this URL of the provider. */
+  | { readonly kind: 'unknown' }
+  | {
+      /** It is somebody else's. */
+      readonly kind: 'elsewhere'
+      /** URL of the wallet address that is paid, as the provider said; undefined unless it was asked, and said one of its own. */
+      readonly walletAddress: string | undefined
+    }
 )
 
 /** A receiver that is hosted here. */
@@ -48,14 +70,16 @@ type HostedReceiver = {
 )
 
 /**
- * Describes receivers for whoever is to consent to paying them: two statements, and no request to anyone else.
+ * Describes receivers for whoever is to consent to paying them: two statements, and no request to anyone else unless that is asked for.
  *
+ * @param options.asksProviders asks other providers for the wallet addresses of the first receivers there
  * @returns one for each URL, in their order
  * @throws CallRefused `invalid` naming the URL
  */
 export async function describeReceivers(
   urls: readonly string[],
-  dependencies: ReceiverDependencies
+  { asksProviders }: { readonly asksProviders: boolean },
+  dependencies: AskingDependencies
 ): Promise<readonly DescribedReceiver[]> {
   if (urls.length === 0 || urls.length > RECEIVERS_MAX)
     throw invalidCallField('urls', `must be 1 to ${String(RECEIVERS_MAX)}`)
@@ -66,7 +90,44 @@ export async function describeReceivers(
         `must be an http or https URL without user, of at most ${String(URL_LENGTH_MAX)} characters`
       )
   })
-  return describeKnown(urls, dependencies)
+  const described = await describeKnown(urls, dependencies)
+  return asksProviders ? askProviders(described, dependencies) : described
+}
+
+async function askProviders(
+  described: readonly DescribedReceiver[],
+  { receiverReader, logger }: AskingDependencies
+): Promise<readonly DescribedReceiver[]> {
+  if (receiverReader === undefined) return described
+  const asked = new Set(described.filter(({ kind }) => kind === 'elsewhere').slice(0, ASKED_MAX))
+  const signal = AbortSignal.timeout(ASKING_MAX_MS)
+  return Promise.all(
+    described.map(async (receiver) => {
+      if (receiver.kind !== 'elsewhere' || !asked.has(receiver)) return receiver
+      try {
+        const reading = await receiverReader.readReceiver(receiver.url, { signal })
+        if (reading.kind !== 'found') {
+          logger.info({ because: reading.kind }, 'another provider did not say whom its receiver pays')
+          return receiver
+        }
+        return {
+          ...receiver,
+          walletAddress: ownWalletAddress(reading.receiver.walletAddressUrl, receiver.url)
+        }
+      } catch (error) {
+        if (!signal.aborted) throw error
+        logger.info('another provider took too long to say whom its receiver pays')
+        return receiver
+      }
+    })
+  )
+}
+
+/** A wallet address that a provider may speak of: with the origin of the receiver, so that nobody names another provider's customers. */
+function ownWalletAddress(walletAddress: string, receiver: string): string | undefined {
+  const { origin, search, hash, username } = new URL(walletAddress)
+  const isPlain = search === '' && hash === '' && username === '' && walletAddress.length <= TOLD_LENGTH_MAX
+  return isPlain && origin === new URL(receiver).origin ? walletAddress : undefined
 }
 
 /**
@@ -97,7 +158,9 @@ export async function describeKnown(
       const { path, ...described } = walletAddress
       return { ...named, ...described, kind: 'wallet-address', walletAddress: ours.ofWalletAddress(path) }
     }
-    return { ...named, kind: ours.leadsHere(url) ? 'unknown' : 'elsewhere' }
+    return ours.leadsHere(url)
+      ? { ...named, kind: 'unknown' }
+      : { ...named, kind: 'elsewhere', walletAddress: undefined }
   })
 }
 

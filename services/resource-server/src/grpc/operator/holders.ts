@@ -17,9 +17,9 @@ import {
   type PaymentOfHolder
 } from '../../features/serve-holders/payments.js'
 import {
+  type AskingDependencies,
   type DescribedReceiver,
-  describeReceivers,
-  type ReceiverDependencies
+  describeReceivers
 } from '../../features/serve-holders/receivers.js'
 import { type OwnershipDependencies, stateOwnership } from '../../features/state-ownership/state-ownership.js'
 
@@ -53,11 +53,12 @@ export function listHolderAccountsRpc(
 
 /** `HolderService.DescribeReceivers`. */
 export function describeReceiversRpc(
-  dependencies: ReceiverDependencies
+  dependencies: AskingDependencies
 ): UnaryHandler<wallet.DescribeReceiversRequest, wallet.DescribeReceiversResponse> {
-  return async ({ urls }) => ({
-    receivers: (await describeReceivers(urls, dependencies)).map(toReceiverMessage)
-  })
+  return async ({ urls, askProviders }) => {
+    const described = await describeReceivers(urls, { asksProviders: askProviders }, dependencies)
+    return { receivers: described.map(toReceiverMessage) }
+  }
 }
 
 /** `HolderService.ListHolderPayments`. */
@@ -119,12 +120,12 @@ const KINDS: Readonly<Record<DescribedReceiver['kind'], wallet.ReceiverKind>> = 
 function toReceiverMessage(receiver: DescribedReceiver): wallet.Receiver {
   const { url, domain, kind } = receiver
   const payment = kind === 'incoming-payment' ? receiver : undefined
-  const hosted = 'walletAddress' in receiver ? receiver : undefined
+  const hosted = 'asset' in receiver ? receiver : undefined
   return {
     url,
     kind: KINDS[kind],
     domain,
-    walletAddress: hosted?.walletAddress ?? '',
+    walletAddress: ('walletAddress' in receiver ? receiver.walletAddress : undefined) ?? '',
     publicName: hosted?.publicName ?? '',
     description: payment?.description ?? '',
     incomingValue: payment?.incomingValue?.toString() ?? '',

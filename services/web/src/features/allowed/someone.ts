@@ -138,7 +138,7 @@ export async function describeReceivers(
   grants: readonly AllowedGrant[]
 ): Promise<DescribedReceivers> {
   const urls = receiversOf(grants.flatMap(({ items }) => items.map(({ item }) => item)))
-  return urls.length === 0 ? new Map() : receivers.describe(urls)
+  return urls.length === 0 ? new Map() : receivers.describe(urls, { asksProviders: false })
 }
 
 /** What surrounds a page. */

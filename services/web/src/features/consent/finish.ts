@@ -6,6 +6,7 @@ import { isOfOnePerson, type Pending } from '../passing-by.js'
 import { sendNotice, speechFor } from '../site.js'
 import { makeOffer } from './consent.js'
 import { pathOf, recordDecision } from './decided.js'
+import { asTold } from './payees.js'
 import { type ConsentDependencies, findOpen } from './routes.js'
 
 /**
@@ -21,7 +22,7 @@ export async function finishConsent(
   const { site, interactions } = dependencies
   const { purpose } = pending
   if (purpose.kind !== 'consent' || !isLanguage(purpose.language)) throw new Error('that was no consent')
-  const { interactId, nonce, language, changes } = purpose
+  const { interactId, nonce, language, changes, payees } = purpose
   const at = { interactId, nonce }
   const { messages } = speechFor(site, request)
   const wayOn = { label: messages.lookAgain, to: pathOf(at) }
@@ -32,7 +33,8 @@ export async function finishConsent(
   }
   const open = await findOpen(dependencies, request, response, { session, address: at })
   if (open === undefined) return
-  const { grant, ownership, receivers } = open
+  const { grant, ownership } = open
+  const receivers = asTold(open.receivers, payees)
   const offer = makeOffer(grant, receivers, readChanges(changes), speak(language, site.timeZone))
   if (offer.hash !== pending.nonce) {
     sendNotice(site, request, response, { status: 409, notice: 'changed', session, wayOn })

@@ -15,6 +15,7 @@ import { demandOf, passBy } from '../passing-by.js'
 import { frameOf, isOwnForm, readForm, sendNotice, sendPage, type Site, speechFor } from '../site.js'
 import { makeOffer } from './consent.js'
 import { pathOf, recordDecision, sendDecided, UNSURE, wayBackOf } from './decided.js'
+import { askForPayees, asTold, payeeFields, purposeOf, readPayeeFields } from './payees.js'
 
 /** What consent needs. */
 export interface ConsentDependencies {
@@ -64,20 +65,23 @@ async function ask(
   }
   const open = await findOpen(dependencies, request, response, { session, address: parsed.data })
   if (open === undefined) return
-  const { grant, receivers } = open
+  const { grant } = open
+  const receivers = await askForPayees(open.receivers, dependencies.receivers)
+  const payees = payeeFields(receivers)
   const speech = speechFor(site, request)
   const changes = readChanges(query)
   const offer = makeOffer(grant, receivers, changes, speech)
   const leftMs = grant.expiresAtMs - site.clock.now()
   // At its expiry an open page is replaced by one without a button.
   response.addField('Refresh', String(Math.ceil(leftMs / 1_000)))
-  const token = site.sessions.formToken(session, parsed.data.interactId)
+  const token = site.sessions.formToken(session, purposeOf(parsed.data.interactId, payees))
   const { hash } = offer
   const page = consentPage(frameOf(site, speech, session, pathOf(parsed.data)), {
     words: offer.words,
     address: Object.entries(parsed.data),
     hidden: [
       ...Object.entries({ ...parsed.data, token, hash, language: speech.language }),
+      ...payees,
       ...(offer.problem === undefined ? changeFields(changes) : [])
     ],
     less: lessFields(grant, receivers, changes, speech),
@@ -104,14 +108,17 @@ async function answer(
   }
   const { interactId, nonce, token, hash, language, choice } = parsed.data
   const at = { interactId, nonce }
-  if (session === undefined || !isOwnForm(site, request, session, { purpose: interactId, token })) {
+  const payees = readPayeeFields(fields)
+  const purpose = purposeOf(interactId, payees)
+  if (session === undefined || !isOwnForm(site, request, session, { purpose, token })) {
     const wayOn = { label: speechFor(site, request).messages.lookAgain, to: pathOf(at) }
     sendNotice(site, request, response, { status: 403, notice: 'forged', wayOn })
     return
   }
   const open = await findOpen(dependencies, request, response, { session, address: at })
   if (open === undefined) return
-  const { grant, receivers } = open
+  const { grant } = open
+  const receivers = asTold(open.receivers, payees)
   if (choice === 'decline') {
     recordDecision(dependencies, request, response, {
       at,
@@ -141,6 +148,7 @@ async function answer(
       ...at,
       language,
       changes: changeFields(changes).map(([name, value]) => [name, value]),
+      payees: payees.map(([name, value]) => [name, value]),
       issuer: session.issuer,
       sub: session.sub
     },
@@ -178,7 +186,9 @@ export async function findOpen(
   const urls = receiversOf(grant.access)
   const [ownership, receivers] = await Promise.all([
     holders.stateOwnership(grant.walletAddress, session),
-    urls.length === 0 ? new Map<string, never>() : dependencies.receivers.describe(urls)
+    urls.length === 0
+      ? new Map<string, never>()
+      : dependencies.receivers.describe(urls, { asksProviders: false })
   ])
   // Before anything of it is told: only its holder learns what became of it.
   if (ownership === undefined) {
