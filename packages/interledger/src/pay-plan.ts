@@ -138,6 +138,8 @@ export class PaymentPlan {
    * As large as path, budget and need allow; and no larger than what it brings, so that little is lost to rounding. If the receiver would
    * refuse it at the worst rate that is possible, it is what that rate asks for, or else the rate with the fewest digits: where our units
    * are much finer than the receiver's, a rate that is likely and a little too high brings a unit less than the terms want, again and again.
+   * Where neither is enough, packets are of so few of the receiver's units that any rate is a guess: then it asks for what the largest packet
+   * surely brings, with as much as the terms give for that.
    */
   #sendValue(budget: bigint, missing: bigint): bigint {
     const limits = [this.#packetLimitValue, this.#temporaryLimitValue, this.#largestForRoom()]
@@ -156,14 +158,21 @@ export class PaymentPlan {
     if (isEnough(safe, low)) return safe
     const roundest = roundestBetween(low, high)
     const round = valueAt(roundest)
-    return isEnough(round, roundest) ? round : value
+    if (isEnough(round, roundest)) return round
+    const surely = greatest(1n, least(deliverValue, timesRoundedDown(largest, low)))
+    const modest = least(largest, this.#largestFor(surely))
+    return this.#leastFor(modest) * value < this.#leastFor(value) * modest ? modest : value
   }
 
   /** The largest amount for which the receiver may have to accept no more than it has room for; undefined when it told of none. */
   #largestForRoom(): bigint | undefined {
-    if (this.#roomValue === undefined) return undefined
+    return this.#roomValue === undefined ? undefined : this.#largestFor(this.#roomValue)
+  }
+
+  /** The largest amount for which the terms want no more than a value; at least a unit. */
+  #largestFor(value: bigint): bigint {
     const { sendMaxValue, deliverValue } = this.#terms
-    return greatest(1n, (this.#roomValue * sendMaxValue + this.#spare()) / deliverValue)
+    return greatest(1n, (value * sendMaxValue + this.#spare()) / deliverValue)
   }
 
   /**

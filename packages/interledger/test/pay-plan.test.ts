@@ -30,6 +30,30 @@ describe('the plan of a payment', () => {
     expect(plan.next()).toMatchObject({ sendValue: 500n })
   })
 
+  it('sends what surely arrives where the largest packet brings few units, and nobody tells what would', () => {
+    const limitTenths = fc.bigInt({ min: 10n, max: 100n })
+    const rate = fc.constantFrom(100n, 1_000n, 10_000_000n)
+    fc.assert(
+      fc.property(limitTenths, rate, fc.bigInt({ min: 1n, max: 300n }), (tenths, unit, deliverValue) => {
+        const packetLimitValue = (unit * tenths) / 10n
+        const sendMaxValue = (deliverValue * unit * 1_005n + 999n) / 1_000n
+        const known = rateOfPacket(packetLimitValue, packetLimitValue / unit)
+        const plan = new PaymentPlan(
+          { sendMaxValue, deliverValue },
+          { rate: known, packetLimitValue },
+          NO_PROGRESS
+        )
+        for (let packet = plan.next(); packet !== undefined; packet = plan.next()) {
+          const arrived = packet.sendValue / unit
+          expect(arrived).toBeGreaterThanOrEqual(packet.deliverMinValue)
+          plan.fulfilled(packet, arrived)
+        }
+        expect(plan.isComplete).toBe(true)
+      }),
+      { numRuns: 1_000 }
+    )
+  })
+
   it('never sends more than may be sent, whatever happens to packets in whatever order', () => {
     const step = fc.record({
       what: fc.constantFrom(

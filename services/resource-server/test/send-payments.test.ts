@@ -1167,6 +1167,15 @@ describe('what is refused', () => {
       },
       400,
       'invalid receiver'
+    ],
+    [
+      'one that no packet brings anything',
+      () => {
+        peer.probeLimitValue = 50n
+        peer.rateThousandths = 10n
+      },
+      400,
+      'invalid receiver'
     ]
   ])('%s gets no quote', async (_what, change, status, description) => {
     world.ask(100n)

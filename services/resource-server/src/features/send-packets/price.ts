@@ -1,6 +1,7 @@
 import {
   isFinal,
   isLess,
+  type PathRate,
   probe,
   type ProbedPath,
   termsFromDeliver,
@@ -106,14 +107,22 @@ async function probeWay({ peer, receiver }: Way, dependencies: SendPacketsDepend
       ? invalidReceiver(new Error(`the receiver cannot be paid: ${result.because}`))
       : temporarilyUnavailable(new Error('no packet reaches the receiver'))
   }
-  const { asset, rate } = result.path
+  const { asset, rate, packetLimitValue } = result.path
   if (asset !== undefined && !isSameAsset(asset, receiver.asset)) {
     throw invalidReceiver(new Error('the receiver receives another asset than its document says'))
+  }
+  if (packetLimitValue !== undefined && bringsNothing(packetLimitValue, rate)) {
+    throw invalidReceiver(new Error('not even the largest packet that the way takes brings anything'))
   }
   if (!isLess(least, rate.high)) throw noRate(peer.asset.code, receiver.asset.code)
   // A small packet shows little, and whoever wants shows small ones only: what rounding hides of the rate is not the payer's to pay. A way that
   // is worse than this ends the payment.
   return isLess(rate.low, least) ? { ...result.path, rate: { ...rate, low: least } } : result.path
+}
+
+/** Whether an amount brings less than one unit of the receiver, whatever the rate is within its bounds: the upper one is not reached. */
+function bringsNothing(sendValue: bigint, { high }: PathRate): boolean {
+  return sendValue * high.numerator <= high.denominator
 }
 
 /** @throws Refusal `not-payable` for an amount too small to deliver anything; `invalid-field` for one beyond 64 bits */
