@@ -8,7 +8,7 @@ import {
   systemClock,
   systemRandom
 } from '@open-payments-server/runtime'
-import { Readiness } from '@open-payments-server/service-kit/health'
+import { createHealthRoutes, Readiness } from '@open-payments-server/service-kit/health'
 import {
   Metrics,
   publishCertificates,
@@ -23,7 +23,7 @@ import { openResources, type Resources } from './compose/resources.js'
 import { createConsoleRoutes } from './compose/console.js'
 import { createHolderRoutes } from './compose/routes.js'
 import { createConsoleSite, createHolderSite } from './compose/sites.js'
-import type { WebConfig } from './config.js'
+import { hasListener, type Listener, type WebConfig } from './config.js'
 import { createPagesApp } from './http/pages-app.js'
 import { refuseUnsafeStart } from './refuse-unsafe-start.js'
 
@@ -31,8 +31,8 @@ export type { WebOverrides } from './compose/context.js'
 
 /** The pages, running. */
 export interface RunningWeb extends RunningService {
-  /** Port of the pages of account holders. */
-  readonly httpPort: number
+  /** Port of the pages of account holders; undefined when there are none. */
+  readonly httpPort: number | undefined
   /** Port of the console; undefined when there is none. */
   readonly consolePort: number | undefined
   /** Port of the metrics listener; undefined when there is none. */
@@ -83,11 +83,16 @@ async function start(context: Context, opened: Resources): Promise<RunningWeb> {
     allowHttp: config.ENVIRONMENT === 'development'
   }
   const listen = async (
-    listener: 'pages' | 'console',
-    options: Pick<Parameters<typeof createPagesApp>[0], 'site' | 'routes'>,
+    listener: Listener,
+    { site, routes }: Pick<Parameters<typeof createPagesApp>[0], 'site' | 'routes'>,
     place: { host: string; port: number }
   ): Promise<RunningHttpServer> => {
-    const app = createPagesApp({ ...shared, ...options, requestObserver: transports?.http[listener] })
+    const app = createPagesApp({
+      ...shared,
+      site,
+      routes: [...createHealthRoutes(readiness), ...routes],
+      requestObserver: transports?.http[listener]
+    })
     const connectionsMax = config.HTTP_CONNECTIONS_MAX
     const server = await startHttpServer(app, { ...place, connectionsMax, logger })
     listeners.add(server)
@@ -95,29 +100,24 @@ async function start(context: Context, opened: Resources): Promise<RunningWeb> {
     return server
   }
 
-  const holderSite = createHolderSite(context, resources)
-  const routes = createHolderRoutes(context, resources, holderSite, readiness)
-  const pages = await listen(
-    'pages',
-    { site: holderSite, routes },
-    { host: config.HTTP_HOST, port: config.HTTP_PORT }
-  )
-  const consoleSite = createConsoleSite(context, resources)
-  const consoleServer =
-    consoleSite === undefined || config.CONSOLE_PORT === undefined
-      ? undefined
-      : await listen(
-          'console',
-          {
-            site: consoleSite,
-            routes: createConsoleRoutes(context, resources, consoleSite, transports?.grpcClient)
-          },
-          { host: config.CONSOLE_HOST, port: config.CONSOLE_PORT }
-        )
-  logger.info({ port: pages.port, consolePort: consoleServer?.port }, 'HTTP servers listen')
+  let httpPort: number | undefined
+  if (hasListener(config, 'pages')) {
+    const site = createHolderSite(context, config, resources)
+    const routes = createHolderRoutes(context, config, resources, site)
+    const place = { host: config.HTTP_HOST, port: config.HTTP_PORT }
+    httpPort = (await listen('pages', { site, routes }, place)).port
+  }
+  let consolePort: number | undefined
+  if (hasListener(config, 'console')) {
+    const site = createConsoleSite(context, config, resources)
+    const routes = createConsoleRoutes(context, resources, site, transports?.grpcClient)
+    const place = { host: config.CONSOLE_HOST, port: config.CONSOLE_PORT }
+    consolePort = (await listen('console', { site, routes }, place)).port
+  }
+  logger.info({ port: httpPort, consolePort }, 'HTTP servers listen')
   return {
-    httpPort: pages.port,
-    consolePort: consoleServer?.port,
+    httpPort,
+    consolePort,
     metricsPort,
     stop() {
       readiness.stop()
@@ -130,7 +130,7 @@ async function start(context: Context, opened: Resources): Promise<RunningWeb> {
 function measureTransports(
   metrics: Metrics,
   { targets, resourceServer, authServer }: Resources
-): Pick<TransportMetrics<'pages' | 'console'>, 'http' | 'watchListener' | 'grpcClient'> {
+): Pick<TransportMetrics<Listener>, 'http' | 'watchListener' | 'grpcClient'> {
   const version = readVersion(MANIFEST)
   const transports = publishClientTransports(metrics, { listeners: ['pages', 'console'], version })
   publishCertificates(

@@ -18,17 +18,60 @@ const { REPLICA_COUNT, ...process } = processSettings({
 
 /** By what both services know the pages. */
 const KNOWN_BY =
-  'A name in it is among GRPC_HOLDER_CLIENTS there, and with a console among GRPC_OPERATOR_CLIENTS.'
+  'A name in it is among GRPC_HOLDER_CLIENTS there for the pages of account holders, and among GRPC_OPERATOR_CLIENTS for a console.'
 
-/** The settings of the pages: one environment variable each. */
-export const webSchema = z.object({
-  ...process,
-  REPLICA_COUNT,
-  ...publicListenerSettings({ port: 'Port of the pages of account holders.' }),
-  PUBLIC_URL: setting.origins({
-    description: 'Origin of the pages of account holders, as browsers reach them. Consent is at `/consent`.',
-    example: 'https://pages.wallet.example'
-  }),
+/** Settings that the pages of account holders have alone. */
+const pagesSettings = {
+  PUBLIC_URL: setting
+    .origins({
+      description:
+        'Origin of the pages of account holders, as browsers reach them. Consent is at `/consent`. Without it there is only the console.',
+      example: 'https://pages.wallet.example'
+    })
+    .optional(),
+  CLIENT_ID: setting
+    .text({
+      description:
+        'Client id of the pages of account holders at ISSUER. Its redirect URI is `/signed-in`. Required with PUBLIC_URL.',
+      example: 'consent-page'
+    })
+    .optional(),
+  CLIENT_SECRET: setting
+    .secret({
+      description: 'Secret of that client (`client_secret_basic`); a public client without.',
+      example: 'a-long-random-text-for-the-issuer'
+    })
+    .optional(),
+  HOLDER_CLAIM: setting
+    .text({
+      description:
+        'HOLDER_CLAIM of the resource server, if it has one: the claim of the ID token that names accounts.',
+      example: 'accounts'
+    })
+    .optional(),
+  CONSENT_DETAILS_TYPE: setting
+    .text({
+      description:
+        'Type of `authorization_details` (RFC 9396) by which the issuer is told what somebody consents to. Sent where the issuer lists it in `authorization_details_types_supported`. See [consent pages](consent-pages.md#what-the-issuer-is-told).',
+      example: 'payment_initiation'
+    })
+    .optional(),
+  AUTH_API_URL: setting
+    .url({
+      description: "URL of the auth server's identity-provider listener. Required with PUBLIC_URL.",
+      example: 'http://auth-server:3001'
+    })
+    .optional(),
+  IDENTITY_PROVIDER_SECRET: setting
+    .secret({
+      description: 'IDENTITY_PROVIDER_SECRET of the auth server. Required with PUBLIC_URL.',
+      example: 'a-long-random-text'
+    })
+    .optional()
+}
+
+/** Settings that the console has alone. */
+const consoleSettings = {
   CONSOLE_HOST: setting
     .text({ description: 'Address the console binds to. Not for the internet.', example: '0.0.0.0' })
     .prefault('127.0.0.1'),
@@ -39,21 +82,6 @@ export const webSchema = z.object({
     .origins({
       description: 'Origin of the console, as browsers reach it. Required with CONSOLE_PORT.',
       example: 'https://console.wallet.internal'
-    })
-    .optional(),
-  ISSUER: setting.url({
-    description:
-      'OpenID Connect issuer where account holders sign in, exactly as in `iss`. One of CONSENT_ISSUERS of the auth server.',
-    example: 'https://login.wallet.example'
-  }),
-  CLIENT_ID: setting.text({
-    description: 'Client id of the pages of account holders at ISSUER. Its redirect URI is `/signed-in`.',
-    example: 'consent-page'
-  }),
-  CLIENT_SECRET: setting
-    .secret({
-      description: 'Secret of that client (`client_secret_basic`); a public client without.',
-      example: 'a-long-random-text-for-the-issuer'
     })
     .optional(),
   CONSOLE_ISSUER: setting
@@ -76,27 +104,27 @@ export const webSchema = z.object({
       description: 'Claim of the ID token with the roles of an operator: `viewer`, `operator`, `approver`.',
       example: 'roles'
     })
-    .prefault('roles'),
+    .prefault('roles')
+}
+
+/** The settings of the pages of account holders and of the console: one environment variable each. */
+export const webSchema = z.object({
+  ...process,
+  REPLICA_COUNT,
+  ...publicListenerSettings({ port: 'Port of the pages of account holders.' }),
+  ...pagesSettings,
+  ...consoleSettings,
+  ISSUER: setting.url({
+    description:
+      'OpenID Connect issuer where people sign in, exactly as in `iss`. Account holders: one of CONSENT_ISSUERS of the auth server.',
+    example: 'https://login.wallet.example'
+  }),
   SCOPE: setting
     .text({
       description: 'Scopes that are asked of the issuer, separated by spaces.',
       example: 'openid profile'
     })
     .prefault('openid profile'),
-  HOLDER_CLAIM: setting
-    .text({
-      description:
-        'HOLDER_CLAIM of the resource server, if it has one: the claim of the ID token that names accounts.',
-      example: 'accounts'
-    })
-    .optional(),
-  CONSENT_DETAILS_TYPE: setting
-    .text({
-      description:
-        'Type of `authorization_details` (RFC 9396) by which the issuer is told what somebody consents to. Sent where the issuer lists it in `authorization_details_types_supported`. See [consent pages](consent-pages.md#what-the-issuer-is-told).',
-      example: 'payment_initiation'
-    })
-    .optional(),
   SESSION_KEY: setting.secret({
     description:
       'Key with which cookies are encrypted. The same on every replica. Whoever knows it can sign in as anybody.',
@@ -115,14 +143,6 @@ export const webSchema = z.object({
       { min: 60, max: 86_400 }
     )
     .prefault('7200'),
-  AUTH_API_URL: setting.url({
-    description: "URL of the auth server's identity-provider listener.",
-    example: 'http://auth-server:3001'
-  }),
-  IDENTITY_PROVIDER_SECRET: setting.secret({
-    description: 'IDENTITY_PROVIDER_SECRET of the auth server.',
-    example: 'a-long-random-text'
-  }),
   ...grpcClientSettings('RESOURCE', { service: 'resource server', knownBy: KNOWN_BY }),
   ...grpcClientSettings('AUTH', { service: 'auth server', knownBy: KNOWN_BY }),
   PROVIDER_NAME: setting
@@ -152,8 +172,36 @@ export const webSchema = z.object({
   ...shutdownSettings
 })
 
+/**
+ * Of each listener the settings that it has alone, and those of them that it cannot do without: where the first of these is not set,
+ * there is no such listener.
+ */
+export const LISTENER_SETTINGS = {
+  pages: {
+    own: Object.keys(pagesSettings),
+    needed: ['PUBLIC_URL', 'CLIENT_ID', 'AUTH_API_URL', 'IDENTITY_PROVIDER_SECRET']
+  },
+  console: {
+    own: Object.keys(consoleSettings),
+    needed: ['CONSOLE_PORT', 'CONSOLE_URL', 'CONSOLE_CLIENT_ID']
+  }
+} as const
+
+/** A listener: that of account holders, or that of operators. */
+export type Listener = keyof typeof LISTENER_SETTINGS
+
 /** The settings of the pages, parsed. */
 export type WebConfig = Readonly<z.output<typeof webSchema>>
+
+/** The same with what a listener needs. */
+export type ConfigWith<Of extends Listener> = WebConfig & {
+  readonly [Name in (typeof LISTENER_SETTINGS)[Of]['needed'][number]]: NonNullable<WebConfig[Name]>
+}
+
+/** Whether there is this listener. What it needs is there, too: else {@link refuseUnsafeStart} refuses. */
+export function hasListener<Of extends Listener>(config: WebConfig, listener: Of): config is ConfigWith<Of> {
+  return LISTENER_SETTINGS[listener].needed.every((name) => config[name] !== undefined)
+}
 
 /**
  * Reads the settings of the pages.

@@ -25,6 +25,18 @@ const PLAIN = {
   RESOURCE_GRPC_TLS_CERTIFICATE_FILE: undefined,
   RESOURCE_GRPC_TLS_KEY_FILE: undefined
 }
+const WITHOUT_PAGES = {
+  PUBLIC_URL: undefined,
+  CLIENT_ID: undefined,
+  CLIENT_SECRET: undefined,
+  AUTH_API_URL: undefined,
+  IDENTITY_PROVIDER_SECRET: undefined
+}
+const CONSOLE = {
+  CONSOLE_PORT: '3010',
+  CONSOLE_URL: 'https://console.wallet.test',
+  CONSOLE_CLIENT_ID: 'console'
+}
 const start = (changed: Record<string, string | undefined>) => () => {
   refuseUnsafeStart(loadConfig({ ...safe, ...changed }))
 }
@@ -35,11 +47,21 @@ describe('the pages', () => {
     expect(start({ REPLICA_COUNT: '2', REDIS_URL: 'rediss://redis.test' })).not.toThrow()
   })
 
+  it('start as a console alone, without any secret of theirs', () => {
+    expect(start({ ...WITHOUT_PAGES, ...CONSOLE })).not.toThrow()
+  })
+
   it.each([
     [{ REPLICA_COUNT: '2' }, /- REDIS_URL: must be set/],
     [{ PUBLIC_URL: 'http://pages.wallet.test' }, /- PUBLIC_URL: must be an https URL/],
     [{ PUBLIC_URL: 'https://a.test,https://b.test' }, /- PUBLIC_URL: must be one origin/],
     [{ ISSUER: 'http://login.wallet.test' }, /- ISSUER: must be an https URL/],
+    [
+      { CLIENT_ID: undefined, AUTH_API_URL: undefined },
+      /- CLIENT_ID: must be[^]*- AUTH_API_URL: must be set/
+    ],
+    [{ ...CONSOLE, PUBLIC_URL: undefined }, /- PUBLIC_URL: must be set when CLIENT_ID is/],
+    [WITHOUT_PAGES, /- PUBLIC_URL: must be set, or CONSOLE_PORT for a console alone/],
     [{ CONSOLE_PORT: '3010' }, /- CONSOLE_URL: must be set[^]*- CONSOLE_CLIENT_ID: must be set/],
     [PLAIN, /- RESOURCE_GRPC_TLS_CA_FILE|- RESOURCE_GRPC_TLS_CERTIFICATE_FILE: must be set in production/],
     [{ ...PLAIN, ENVIRONMENT: 'development' }, /- RESOURCE_GRPC_TARGET: must be an address of this machine/],

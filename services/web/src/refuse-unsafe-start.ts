@@ -4,7 +4,7 @@ import {
   findUnsafeSettings,
   findWeakSecrets
 } from '@open-payments-server/runtime/configuration'
-import { type WebConfig, webSchema } from './config.js'
+import { LISTENER_SETTINGS, type WebConfig, webSchema } from './config.js'
 
 /**
  * Refuses settings that are each well-formed but unsafe together.
@@ -25,10 +25,26 @@ export function refuseUnsafeStart(config: WebConfig): void {
     ...findUnsafeConnection(config, 'RESOURCE', 'resource server'),
     ...findUnsafeConnection(config, 'AUTH', 'auth server')
   )
-  if (config.CONSOLE_PORT !== undefined) {
-    for (const name of ['CONSOLE_URL', 'CONSOLE_CLIENT_ID'] as const)
-      if (config[name] === undefined) problems.push(`${name}: must be set when CONSOLE_PORT is`)
-  }
+  problems.push(...findHalfListeners(config))
   if (isProduction) problems.push(...findWeakSecrets(webSchema, config))
   if (problems.length > 0) throw new ConfigurationError(problems)
+}
+
+/** Listeners that lack what they need, and settings that are of no use because there is no listener that has them. */
+function findHalfListeners(config: WebConfig): string[] {
+  const problems: string[] = []
+  const [pages, console] = [LISTENER_SETTINGS.pages, LISTENER_SETTINGS.console]
+  for (const { needed } of [pages, console]) {
+    const [first, ...others] = needed
+    if (config[first] === undefined) continue
+    for (const name of others)
+      if (config[name] === undefined) problems.push(`${name}: must be set when ${first} is`)
+  }
+  if (config.PUBLIC_URL !== undefined) return problems
+  // Else a PUBLIC_URL that was forgotten would leave account holders without pages.
+  const given = pages.needed.find((name) => config[name] !== undefined)
+  if (given !== undefined) problems.push(`PUBLIC_URL: must be set when ${given} is`)
+  else if (config.CONSOLE_PORT === undefined)
+    problems.push('PUBLIC_URL: must be set, or CONSOLE_PORT for a console alone')
+  return problems
 }

@@ -52,7 +52,9 @@ export async function openResources(context: Context, overrides: WebOverrides) {
     bodyBytesMax: BODY_BYTES_MAX,
     userAgent: 'open-payments-server',
     connectionsMax: CONNECTIONS_MAX,
-    ownOrigins: [config.AUTH_API_URL, config.ISSUER].map((url) => new URL(url).origin)
+    ownOrigins: [config.AUTH_API_URL, config.ISSUER, config.CONSOLE_ISSUER].flatMap((url) =>
+      url === undefined ? [] : new URL(url).origin
+    )
   })
   const post = createPostClient({
     privateNetworks: parseNetworks(ANY_NETWORK),

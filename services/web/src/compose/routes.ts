@@ -1,5 +1,5 @@
 import type { Route } from '@open-payments-server/http-server'
-import { createHealthRoutes, type Readiness } from '@open-payments-server/service-kit/health'
+import type { ConfigWith } from '../config.js'
 import { finishResumption } from '../features/allowed/resume.js'
 import { allowedRoutes } from '../features/allowed/routes.js'
 import { finishConsent } from '../features/consent/finish.js'
@@ -14,10 +14,10 @@ import type { Resources } from './resources.js'
 
 /** The pages of account holders. */
 export function createHolderRoutes(
-  { config, logger }: Context,
+  { logger }: Context,
+  config: ConfigWith<'pages'>,
   { http, resourceServer, authServer, logo }: Resources,
-  site: Site,
-  readiness: Readiness
+  site: Site
 ): Route[] {
   const consent = {
     site,
@@ -35,7 +35,6 @@ export function createHolderRoutes(
     ...{ wallets: resourceServer, holders: resourceServer, receivers: resourceServer }
   }
   return [
-    ...createHealthRoutes(readiness),
     ...assetRoutes(styleOf(site.brand), logo),
     ...allowedRoutes(allowed),
     ...signInRoutes({

@@ -1,3 +1,4 @@
+import type { ConfigWith } from '../config.js'
 import type { Site } from '../features/site.js'
 import { CookieJar, createSealer } from '../modules/cookies/index.js'
 import { createIssuer, createIssuerFetch } from '../modules/issuer/index.js'
@@ -6,8 +7,7 @@ import type { Context } from './context.js'
 import type { Resources } from './resources.js'
 
 /** The pages of account holders. */
-export function createHolderSite(context: Context, resources: Resources): Site {
-  const { config } = context
+export function createHolderSite(context: Context, config: ConfigWith<'pages'>, resources: Resources): Site {
   return createSite(context, resources, {
     listener: 'holder',
     origins: config.PUBLIC_URL,
@@ -19,16 +19,17 @@ export function createHolderSite(context: Context, resources: Resources): Site {
   })
 }
 
-/** The console; undefined where there is none. */
-export function createConsoleSite(context: Context, resources: Resources): Site | undefined {
-  const { config } = context
-  const { CONSOLE_URL: origins, CONSOLE_CLIENT_ID: clientId } = config
-  if (config.CONSOLE_PORT === undefined || origins === undefined || clientId === undefined) return undefined
+/** The console. */
+export function createConsoleSite(
+  context: Context,
+  config: ConfigWith<'console'>,
+  resources: Resources
+): Site {
   return createSite(context, resources, {
     listener: 'console',
-    origins,
+    origins: config.CONSOLE_URL,
     issuer: config.CONSOLE_ISSUER ?? config.ISSUER,
-    clientId,
+    clientId: config.CONSOLE_CLIENT_ID,
     clientSecret: config.CONSOLE_CLIENT_SECRET?.reveal(),
     rolesClaim: config.CONSOLE_ROLES_CLAIM,
     holderClaim: undefined
