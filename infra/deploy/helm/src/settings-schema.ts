@@ -7,7 +7,7 @@ import {
 } from '@open-payments-server/kubernetes'
 import { resourceServerSchema } from '@open-payments-server/resource-server/config'
 import { describeSettings, type SettingDescription } from '@open-payments-server/runtime/configuration'
-import { webSchema } from '@open-payments-server/web/config'
+import { type Listener, LISTENER_SETTINGS, webSchema } from '@open-payments-server/web/config'
 
 /** Settings that the templates only give where the user gives none. */
 const DEFAULTED: readonly string[] = ['GRPC_HOLDER_CLIENTS', 'OPERATOR_MACHINES']
@@ -23,17 +23,35 @@ const OF_LISTENERS = /^(HTTP|CONSOLE|GRPC|IDENTITY_PROVIDER|ILP|METRICS)_(HOST|P
 export function settingsDefinitions(base: readonly KubernetesObject[]): Record<string, unknown> {
   const ofAuth = describeSettings(authServerSchema)
   const ofResource = describeSettings(resourceServerSchema)
-  const ofPages = describeSettings(webSchema)
   const fixedOfAuth = variablesOf(base, 'auth-server')
   const fixedOfResource = variablesOf(base, 'resource-server')
-  const fixedOfPages = variablesOf(base, 'web')
   return {
     authServerSettings: settingsSchema(ofAuth, fixedOfAuth),
     resourceServerSettings: settingsSchema(ofResource, fixedOfResource),
-    webSettings: settingsSchema(ofPages, fixedOfPages),
     authServerVariables: variablesSchema(ofAuth, fixedOfAuth),
     resourceServerVariables: variablesSchema(ofResource, fixedOfResource),
-    webVariables: variablesSchema(ofPages, fixedOfPages)
+    ...definitionsOfPages(base, 'web', 'pages'),
+    ...definitionsOfPages(base, 'console', 'console')
+  }
+}
+
+/** The same for one of the two that run the program of the pages, with one of its listeners: none of the settings of the other. */
+function definitionsOfPages(
+  base: readonly KubernetesObject[],
+  name: string,
+  listener: Listener
+): Record<string, unknown> {
+  const { needed } = LISTENER_SETTINGS[listener]
+  const { own: foreign } = LISTENER_SETTINGS[listener === 'pages' ? 'console' : 'pages']
+  const settings = describeSettings(webSchema).map((setting) =>
+    needed.some((each) => each === setting.name) ? { ...setting, required: true } : setting
+  )
+  const fixed = variablesOf(base, name)
+  const isForeign = (setting: SettingDescription): boolean => foreign.includes(setting.name)
+  const offered = settings.filter((setting) => !isForeign(setting))
+  return {
+    [`${name}Settings`]: settingsSchema(offered, fixed),
+    [`${name}Variables`]: variablesSchema(settings, [...fixed, ...foreign])
   }
 }
 

@@ -11,7 +11,7 @@ import {
 import { parse, stringify } from 'yaml'
 import { BASE, CHART, DASHBOARDS, LABELS_OF_HELM, renderBase, settingsDefinitions } from '../src/index.js'
 import { describeWithEachHelm, EXAMPLES, keyOf, KUBECTL, schemaProblemsOf } from './rendering.js'
-import { ADDED, CHANGED, LEFT_OUT } from './samples.js'
+import { ADDED, CHANGED, CONSOLE, LEFT_OUT } from './samples.js'
 
 let values: unknown
 
@@ -117,6 +117,7 @@ describeWithEachHelm('the chart', (chart, helm) => {
       expect(await notesOf({})).toContain(mention)
       if (given !== undefined) expect(await notesOf(given)).not.toContain(mention)
     }
+    expect(await notesOf(CONSOLE)).toMatch(/deployment\/console[^]*The console is for a private network/)
     expect(await notesOf({ networkPolicies: { enabled: false } })).toContain('no network policies')
     expect(await notesOf({ ingress: { enabled: true } })).toContain('Peers are not let in')
   })

@@ -18,12 +18,23 @@ export const OF_CONTAINERS = {
 }
 const OF_EACH = { ...OF_PODS, ...OF_CONTAINERS }
 
+/** Settings of the auth server with which pages prove whose consent it is. The key is a place for one. */
+export const PROVING = {
+  CONSENT_PROOF: 'required',
+  CONSENT_ISSUERS: 'consent-page@https://login.wallet.example',
+  OWNERSHIP_PUBLIC_KEYS: '{"keys":[]}'
+}
+/** The pages of account holders, and the console. */
+export const PAGES = { web: { enabled: true }, authServer: { settings: PROVING } }
+export const CONSOLE = { console: { enabled: true } }
+
 /** Values for every pod that there can be. */
 export const FOR_PODS = {
   imagePullSecrets: [{ name: 'registry' }],
-  authServer: OF_EACH,
+  authServer: { ...OF_EACH, settings: PROVING },
   resourceServer: OF_EACH,
   web: { enabled: true, ...OF_EACH },
+  console: { enabled: true, ...OF_EACH },
   audit: { enabled: true, ...OF_EACH },
   backup: { enabled: true, ...OF_EACH }
 }
@@ -47,20 +58,23 @@ const POLICIES = [
 ]
 const OF_LISTENERS = ['auth-server', 'resource-server', 'resource-server-peers']
 
-const OF_PAGES = [
-  'Certificate web-grpc',
-  'Deployment web',
-  'HorizontalPodAutoscaler web',
-  'NetworkPolicy auth-server-web',
-  'NetworkPolicy open-payments-issuer',
-  'NetworkPolicy resource-server-web',
-  'NetworkPolicy web',
-  'NetworkPolicy web-test',
-  'PodDisruptionBudget web',
-  'Service web',
-  'Service web-metrics',
-  'ServiceAccount web'
+/** Of the pages of account holders, or of the console. */
+const objectsOfPages = (name: 'web' | 'console'): string[] => [
+  `Certificate ${name}-grpc`,
+  `Deployment ${name}`,
+  `HorizontalPodAutoscaler ${name}`,
+  `NetworkPolicy auth-server-${name}`,
+  `NetworkPolicy resource-server-${name}`,
+  `NetworkPolicy ${name}`,
+  `NetworkPolicy ${name}-test`,
+  `PodDisruptionBudget ${name}`,
+  `Service ${name}`,
+  `Service ${name}-metrics`,
+  `ServiceAccount ${name}`
 ]
+const OF_ISSUER = 'NetworkPolicy open-payments-issuer'
+const OF_PAGES = [...objectsOfPages('web'), OF_ISSUER]
+const OF_CONSOLE = [...objectsOfPages('console'), OF_ISSUER]
 
 /** What can be left out, and the objects that belong to each. */
 export const LEFT_OUT: readonly [string, unknown, readonly string[]][] = [
@@ -119,21 +133,19 @@ export const ADDED: readonly [string, unknown, readonly string[]][] = [
     { audit: { enabled: true } },
     ['CronJob open-payments-audit', 'NetworkPolicy open-payments-audit']
   ],
-  ['the pages', { web: { enabled: true } }, OF_PAGES],
+  ['the pages', PAGES, OF_PAGES],
+  ['the console', CONSOLE, OF_CONSOLE],
+  ['the pages and the console', { ...PAGES, ...CONSOLE }, [...OF_PAGES, ...objectsOfPages('console')]],
   [
-    'the pages, with a console',
-    {
-      web: {
-        enabled: true,
-        settings: { CONSOLE_URL: 'https://console.wallet.internal', CONSOLE_CLIENT_ID: 'console' }
-      }
-    },
-    [...OF_PAGES, 'Service web-console']
-  ],
-  [
-    'the pages, and an Ingress for account holders alone',
-    { web: { enabled: true }, ingress: { enabled: true } },
-    [...OF_PAGES, 'Ingress auth-server', 'Ingress resource-server', 'Ingress web']
+    'the pages and the console, and an Ingress for account holders alone',
+    { ...PAGES, ...CONSOLE, ingress: { enabled: true } },
+    [
+      ...OF_PAGES,
+      ...objectsOfPages('console'),
+      'Ingress auth-server',
+      'Ingress resource-server',
+      'Ingress web'
+    ]
   ],
   ['the backup', { backup: { enabled: true } }, ['CronJob open-payments-backup']],
   [

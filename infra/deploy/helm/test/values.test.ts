@@ -21,6 +21,7 @@ const DOCKERFILE = fileURLToPath(new URL('../../docker/Dockerfile', import.meta.
 const PODS = [
   'auth-server',
   'auth-server-migration',
+  'console',
   'open-payments-audit',
   'open-payments-backup',
   'resource-server',

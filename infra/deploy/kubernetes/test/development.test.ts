@@ -12,6 +12,7 @@ describeRendered('development', () => {
 
   it('has an issuer that signs in to the pages and the console', () => {
     const pages = environmentOf(workload(objects(), 'Deployment', 'web'))
+    const console = environmentOf(workload(objects(), 'Deployment', 'console'))
     const secretOf = (name: string, key: string) => {
       const { data } = findObject(objects(), 'Secret', name) as unknown as { data: Record<string, string> }
       return Buffer.from(data[key]!, 'base64').toString()
@@ -37,10 +38,10 @@ describeRendered('development', () => {
           postLogoutRedirectUris: [`${pages.PUBLIC_URL}/signed-out`]
         },
         {
-          clientId: pages.CONSOLE_CLIENT_ID,
-          clientSecret: secretOf('web', 'console-client-secret'),
-          redirectUris: [`${pages.CONSOLE_URL}/signed-in`],
-          postLogoutRedirectUris: [`${pages.CONSOLE_URL}/signed-out`]
+          clientId: console.CONSOLE_CLIENT_ID,
+          clientSecret: secretOf('console', 'client-secret'),
+          redirectUris: [`${console.CONSOLE_URL}/signed-in`],
+          postLogoutRedirectUris: [`${console.CONSOLE_URL}/signed-out`]
         }
       ]
     })
@@ -55,7 +56,7 @@ describeRendered('development', () => {
       [environmentOf(workload(objects(), 'Deployment', 'auth-server')).PUBLIC_URL, 'http'],
       [environmentOf(workload(objects(), 'Deployment', 'resource-server')).PUBLIC_URL, 'http'],
       [pages.PUBLIC_URL, 'http'],
-      [pages.CONSOLE_URL, 'console'],
+      [environmentOf(workload(objects(), 'Deployment', 'console')).CONSOLE_URL, 'console'],
       [pages.ISSUER, 'http']
     ] as const) {
       const { protocol, hostname, port } = new URL(url!)
@@ -74,9 +75,9 @@ describeRendered('development', () => {
     }
     expect(traffic.allows(pod('web'), pod('postgresql'), 5432)).toBe(false)
     const somebody = { namespace, labels: {} }
-    expect([3000, 3010, 9464].filter((port) => traffic.allows(somebody, pod('web'), port))).toEqual([
-      3000, 3010
-    ])
+    const portsOf = (name: string) =>
+      [3000, 3010, 9464].filter((port) => traffic.allows(somebody, pod(name), port))
+    expect([portsOf('web'), portsOf('console')]).toEqual([[3000], [3010]])
     expect(traffic.allows({ namespace: 'default', labels: {} }, pod('web'), 3000)).toBe(false)
   })
 })

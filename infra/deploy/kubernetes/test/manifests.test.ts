@@ -119,7 +119,7 @@ describeRendered.each(OVERLAYS)('the %s overlay', (overlay) => {
   it('probes startup, readiness and liveness separately, at their port', () => {
     for (const [name, deployment] of deploymentsOf(objectsOf(overlay))) {
       const container = containerOf(deployment)
-      const port = name === 'auth-server' ? 'idp' : 'http'
+      const port = name === 'auth-server' ? 'idp' : name === 'console' ? 'console' : 'http'
       expect(container).toMatchObject({
         startupProbe: { httpGet: { path: '/healthz', port } },
         readinessProbe: { httpGet: { path: '/readyz', port } },
@@ -127,12 +127,12 @@ describeRendered.each(OVERLAYS)('the %s overlay', (overlay) => {
       })
       const config = withSecretFiles(name, environmentOf(deployment), (given) => SERVICES[name].start(given))
       expect(Object.fromEntries(container.ports!.map((each) => [each.name, each.containerPort]))).toEqual({
-        http: config.HTTP_PORT,
+        ...(name !== 'console' && { http: config.HTTP_PORT }),
         metrics: config.METRICS_PORT,
         ...('GRPC_PORT' in config && { grpc: config.GRPC_PORT }),
         ...('IDENTITY_PROVIDER_PORT' in config && { idp: config.IDENTITY_PROVIDER_PORT }),
         ...('ILP_PORT' in config && { ilp: config.ILP_PORT }),
-        ...('CONSOLE_PORT' in config && { console: config.CONSOLE_PORT })
+        ...(name === 'console' && 'CONSOLE_PORT' in config && { console: config.CONSOLE_PORT })
       })
     }
   })
@@ -162,7 +162,7 @@ describeRendered.each(OVERLAYS)('the %s overlay', (overlay) => {
         (object) =>
           ['Service', 'PodDisruptionBudget'].includes(object.kind) && object.metadata.name.startsWith(name)
       )
-      expect(ours.length).toBeGreaterThanOrEqual(3)
+      expect(ours.length).toBeGreaterThanOrEqual(2)
       for (const { spec } of ours) {
         const { selector } = spec as { selector: Record<string, unknown> }
         const labels = (selector.matchLabels ?? selector) as Record<string, string>
@@ -176,20 +176,13 @@ describeRendered.each(OVERLAYS)('the %s overlay', (overlay) => {
     const objects = objectsOf(overlay)
     const names = (certificate: string) =>
       (findObject(objects, 'Certificate', certificate).spec as CertificateSpec).uris
-    const [auth, resource, pages] = NAMES.map((name) => workload(objects, 'Deployment', name)) as [
-      Workload,
-      Workload,
-      Workload
-    ]
-    const [authConfig, resourceConfig, pagesConfig] = [auth, resource, pages].map(environmentOf) as [
-      Record<string, string>,
-      Record<string, string>,
-      Record<string, string>
-    ]
+    const [authConfig, resourceConfig, pagesConfig, consoleConfig] = NAMES.map((name) =>
+      environmentOf(workload(objects, 'Deployment', name))
+    ) as Environments
     expect(authConfig.GRPC_INTROSPECTION_CLIENTS).toBe(names('resource-server-grpc').join())
     expect(authConfig.GRPC_LIMITS_CLIENTS).toBe(names('resource-server-grpc').join())
     for (const config of [authConfig, resourceConfig]) {
-      expect(config.GRPC_OPERATOR_CLIENTS).toBe([...names('operator-grpc'), ...names('web-grpc')].join())
+      expect(config.GRPC_OPERATOR_CLIENTS).toBe([...names('operator-grpc'), ...names('console-grpc')].join())
       expect(config.GRPC_HOLDER_CLIENTS).toBe(names('web-grpc').join())
       // The console does nothing without a person's token, and where people sign in no machine acts beside them.
       const roles = overlay === 'production' ? 'viewer' : 'operator+approver'
@@ -199,7 +192,9 @@ describeRendered.each(OVERLAYS)('the %s overlay', (overlay) => {
     for (const [target, service] of [
       [resourceConfig.AUTH_GRPC_TARGET, 'auth-server'],
       [pagesConfig.AUTH_GRPC_TARGET, 'auth-server'],
-      [pagesConfig.RESOURCE_GRPC_TARGET, 'resource-server']
+      [pagesConfig.RESOURCE_GRPC_TARGET, 'resource-server'],
+      [consoleConfig.AUTH_GRPC_TARGET, 'auth-server'],
+      [consoleConfig.RESOURCE_GRPC_TARGET, 'resource-server']
     ] as const) {
       const [, host, port] = /^dns:\/\/\/([\w-]+):(\d+)$/.exec(target!)!
       const { dnsNames } = findObject(objects, 'Certificate', `${service}-grpc`).spec as CertificateSpec
@@ -231,16 +226,16 @@ describeRendered.each(OVERLAYS)('the %s overlay', (overlay) => {
 
   it('leads account holders to their pages, and takes the word of the issuer where they sign in', () => {
     const objects = objectsOf(overlay)
-    const [auth, resource, pages] = NAMES.map((name) =>
+    const [auth, resource, pages, console] = NAMES.map((name) =>
       environmentOf(workload(objects, 'Deployment', name))
-    ) as [Record<string, string>, Record<string, string>, Record<string, string>]
+    ) as Environments
     expect(auth.CONSENT_PAGE_URL).toBe(`${pages.PUBLIC_URL}/consent`)
     expect(auth.CONSENT_ISSUERS).toBe(`${pages.CLIENT_ID}@${pages.ISSUER}`)
     expect(auth).toHaveProperty('OWNERSHIP_PUBLIC_KEYS')
     expect(resource).toHaveProperty('OWNERSHIP_KEYS_FILE')
     for (const { OPERATOR_ISSUERS: given } of [auth, resource]) {
       expect(JSON.parse(given!)).toMatchObject([
-        { issuer: pages.ISSUER, clientIds: [pages.CONSOLE_CLIENT_ID], rolesClaim: 'roles' }
+        { issuer: console.ISSUER, clientIds: [console.CONSOLE_CLIENT_ID], rolesClaim: 'roles' }
       ])
     }
     const { host, port } = new URL(pages.AUTH_API_URL!)
@@ -249,10 +244,25 @@ describeRendered.each(OVERLAYS)('the %s overlay', (overlay) => {
     })
   })
 
+  it('keeps the console apart from the pages: other pods, another certificate, and another secret', () => {
+    const [pages, console] = ['web', 'console'].map((name) =>
+      workload(objectsOf(overlay), 'Deployment', name)
+    )
+    const secretsOf = (of: Workload | undefined) =>
+      of?.spec.template.spec.volumes?.map(({ secret }) => secret?.secretName)
+    expect([secretsOf(pages), secretsOf(console)]).toEqual([
+      ['web', 'web-grpc'],
+      ['console', 'console-grpc']
+    ])
+    expect(JSON.stringify(pages)).not.toContain('CONSOLE_')
+    for (const ofPages of ['PUBLIC_URL', 'IDENTITY_PROVIDER_SECRET', 'AUTH_API_URL', '"CLIENT_SECRET'])
+      expect(JSON.stringify(console)).not.toContain(ofPages)
+  })
+
   it('has a Service for each listener of the pages', () => {
     const portsOf = (name: string) => findObject(objectsOf(overlay), 'Service', name).spec
     expect(portsOf('web')).toMatchObject({ ports: [{ port: 80, targetPort: 'http' }] })
-    expect(portsOf('web-console')).toMatchObject({ ports: [{ port: 80, targetPort: 'console' }] })
+    expect(portsOf('console')).toMatchObject({ ports: [{ port: 80, targetPort: 'console' }] })
   })
 })
 
@@ -274,6 +284,14 @@ describeRendered('the check against schemas', () => {
     expect(await findSchemaProblems(deployment)).toEqual([expect.stringMatching(message)])
   })
 })
+
+/** Of the auth server, the resource server, the pages of account holders, and the console. */
+type Environments = [
+  Record<string, string>,
+  Record<string, string>,
+  Record<string, string>,
+  Record<string, string>
+]
 
 interface CertificateSpec {
   readonly uris: readonly string[]

@@ -33,7 +33,7 @@ export function renderBefore(...overlays: readonly Overlay[]): (overlay: Overlay
   }
 }
 
-/** The services, and `web` for the pages. */
+/** The services, `web` for the pages of account holders, and the console. */
 export const NAMES = Object.keys(SERVICES) as ServiceName[]
 /** Those with a database, and so with a migration. */
 export const WITH_DATABASE = ['auth-server', 'resource-server'] as const
@@ -44,7 +44,7 @@ export const workload = (objects: KubernetesObject[], kind: string, name: string
 /** The variables of its container. */
 export const environmentOf = (of: Workload): Record<string, string> =>
   Object.fromEntries((containerOf(of).env ?? []).map(({ name, value }) => [name, value!]))
-/** Each service, and the pages, with its Deployment. */
+/** Each of them with its Deployment. */
 export const deploymentsOf = (objects: KubernetesObject[]): [ServiceName, Workload][] =>
   NAMES.map((name) => [name, workload(objects, 'Deployment', name)])
 /** Each service with its Deployment and its migration. */

@@ -67,20 +67,22 @@ describeRendered('production', () => {
       const keysOf = (all: readonly KubernetesObject[]) =>
         all.map(({ kind, metadata }) => `${kind} ${metadata.name}`).sort()
       const left = keysOf(await renderFolder(folder, KUBECTL))
-      expect(keysOf(objects()).filter((key) => !left.includes(key))).toEqual([
-        'Certificate web-grpc',
-        'Deployment web',
-        'HorizontalPodAutoscaler web',
-        'NetworkPolicy auth-server-web',
-        'NetworkPolicy open-payments-issuer',
-        'NetworkPolicy resource-server-web',
-        'NetworkPolicy web',
-        'PodDisruptionBudget web',
-        'Service web',
-        'Service web-console',
-        'Service web-metrics',
-        'ServiceAccount web'
-      ])
+      expect(keysOf(objects()).filter((key) => !left.includes(key))).toEqual(
+        ['console', 'web']
+          .flatMap((name) => [
+            `Certificate ${name}-grpc`,
+            `Deployment ${name}`,
+            `HorizontalPodAutoscaler ${name}`,
+            `NetworkPolicy ${name}`,
+            `NetworkPolicy auth-server-${name}`,
+            `NetworkPolicy resource-server-${name}`,
+            `PodDisruptionBudget ${name}`,
+            `Service ${name}`,
+            `Service ${name}-metrics`,
+            `ServiceAccount ${name}`
+          ])
+          .sort()
+      )
     } finally {
       await rm(folder, { recursive: true })
     }
@@ -105,6 +107,7 @@ describeRendered('production', () => {
     )
     expect(found.map(({ metadata }) => metadata.name)).toEqual([
       'auth-server-metrics',
+      'console-metrics',
       'resource-server-metrics',
       'web-metrics'
     ])
@@ -138,6 +141,7 @@ describeRendered('production', () => {
       { address: '198.51.100.7' }
     ]
     const PORTS = [3000, 3001, 3002, 3010, 9464]
+    const PAGES = ['web', 'console'] as const
 
     it('isolate every pod in both directions', () => {
       for (const each of workloadsOf(objects())) expect(traffic().isIsolated(pod(each))).toBe(true)
@@ -147,16 +151,23 @@ describeRendered('production', () => {
       const portsFor = (from: Parameters<Traffic['allows']>[0], name: ServiceName) =>
         PORTS.filter((port) => traffic().allows(from, server(name), port))
       expect(portsFor(INGRESS, 'web')).toEqual([3000])
-      expect(portsFor(CONSOLE, 'web')).toEqual([3010])
-      expect(portsFor(PROMETHEUS, 'web')).toEqual([9464])
+      expect(portsFor(INGRESS, 'console')).toEqual([])
+      expect(portsFor(CONSOLE, 'web')).toEqual([])
+      expect(portsFor(CONSOLE, 'console')).toEqual([3010])
+      for (const name of PAGES) expect(portsFor(PROMETHEUS, name)).toEqual([9464])
       expect(portsFor(server('web'), 'auth-server')).toEqual([3001, 3002])
       expect(portsFor(server('web'), 'resource-server')).toEqual([3002])
+      for (const name of WITH_DATABASE) expect(portsFor(server('console'), name)).toEqual([3002])
+      expect([portsFor(server('web'), 'console'), portsFor(server('console'), 'web')]).toEqual([[], []])
       for (const name of WITH_DATABASE) {
         expect(portsFor(CONSOLE, name)).toEqual([])
-        expect(portsFor(server(name), 'web')).toEqual([])
-        expect(portsFor(migration(name), 'web')).toEqual([])
+        for (const to of PAGES) {
+          expect(portsFor(server(name), to)).toEqual([])
+          expect(portsFor(migration(name), to)).toEqual([])
+        }
       }
-      for (const other of [OPERATOR, IDENTITY_PROVIDER]) expect(portsFor(other, 'web')).toEqual([])
+      for (const other of [OPERATOR, IDENTITY_PROVIDER])
+        for (const name of PAGES) expect(portsFor(other, name)).toEqual([])
       expect(portsFor(INGRESS, 'auth-server')).toEqual([3000])
       expect(portsFor(INGRESS, 'resource-server')).toEqual([3000, 3010])
       expect(portsFor(PROMETHEUS, 'auth-server')).toEqual([9464])
@@ -198,8 +209,8 @@ describeRendered('production', () => {
       }
     })
 
-    it('let the pages out to DNS, Redis and the issuer alone, beside both services', () => {
-      const pages = server('web')
+    it.each(PAGES)('let %s out to DNS, Redis and the issuer alone, beside both services', (name) => {
+      const pages = server(name)
       expect(traffic().allows(pages, elsewhere('kube-system', { 'k8s-app': 'kube-dns' }), 53, 'UDP')).toBe(
         true
       )

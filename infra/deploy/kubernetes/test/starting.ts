@@ -9,7 +9,17 @@ import { describeSettings, type Environment } from '@open-payments-server/runtim
 import * as pages from '@open-payments-server/web/config'
 import { refuseUnsafeStart as refuseUnsafePages } from '@open-payments-server/web/refuse-unsafe-start'
 
-/** The services and the pages by name: the schema of their settings, and the settings that they refuse to start with. */
+/** The program of the pages, which runs twice: once for each of its listeners. */
+const PAGES = {
+  settings: describeSettings(pages.webSchema),
+  start(environment: Environment) {
+    const config = pages.loadConfig(environment)
+    refuseUnsafePages(config)
+    return config
+  }
+}
+
+/** The services, the pages of account holders (`web`) and the console, by name: the schema of their settings, and the settings that they refuse to start with. */
 export const SERVICES = {
   'auth-server': {
     settings: describeSettings(authServerSchema),
@@ -27,17 +37,11 @@ export const SERVICES = {
       return config
     }
   },
-  web: {
-    settings: describeSettings(pages.webSchema),
-    start(environment: Environment) {
-      const config = pages.loadConfig(environment)
-      refuseUnsafePages(config)
-      return config
-    }
-  }
+  web: PAGES,
+  console: PAGES
 } as const
 
-/** The name of a service, or `web` for the pages. */
+/** The name of a service, of the pages of account holders, or of the console. */
 export type ServiceName = keyof typeof SERVICES
 
 /** Contents of the files of secrets. */

@@ -16,17 +16,15 @@ app.kubernetes.io/name: {{ . }}
 app.kubernetes.io/component: server
 {{- end }}
 
-{{/* What selects the pods of the pages. */}}
+{{/* What selects the pods of the pages of account holders, or of the console. Takes the same dict as what is said of pods, below. */}}
 {{- define "open-payments.pagesLabels" -}}
-app.kubernetes.io/name: web
-app.kubernetes.io/component: pages
+app.kubernetes.io/name: {{ .name }}
+app.kubernetes.io/component: {{ .component }}
 {{- end }}
 
-{{/*
-Whether the pages have a console: with its URL. Without any settings, as in the base of the overlays, these say what its URL is.
-*/}}
-{{- define "open-payments.hasConsole" -}}
-{{- with .Values.web }}{{ and .enabled (or (empty .settings) (hasKey (.settings | default dict) "CONSOLE_URL")) | ternary "true" "" }}{{ end }}
+{{/* The components whose pods serve: those of the services, the pages of account holders, and the console. */}}
+{{- define "open-payments.listening" -}}
+server{{ if .Values.web.enabled }}, pages{{ end }}{{ if .Values.console.enabled }}, console{{ end }}
 {{- end }}
 
 {{/*
@@ -55,16 +53,19 @@ annotations:
 {{- end }}
 {{- end }}
 
-{{/* The metadata of the objects of the pages, which all have their name as a label. Takes the same, without `labels`; `component` is another one. */}}
+{{/*
+The metadata of the objects of the pages, which all have `part` as a label: `web` or `console`. Takes the same, without `labels`;
+`component` is another one.
+*/}}
 {{- define "open-payments.pagesMetadata" -}}
-{{- $labels := dict "app.kubernetes.io/name" "web" }}
+{{- $labels := dict "app.kubernetes.io/name" .part }}
 {{- with .component }}{{ $_ := set $labels "app.kubernetes.io/component" . }}{{ end }}
 {{- include "open-payments.metadata" (dict "root" .root "name" .name "labels" $labels "annotations" .annotations) }}
 {{- end }}
 
 {{/*
 The templates below take a dict: `root`, the context of the chart; `name`, that of a service or of another kind of pod;
-`service`, its values; `component`, `server`, `pages`, `migration`, `audit`, `backup` or `test`; and `labels`, further ones of its pods.
+`service`, its values; `component`, `server`, `pages`, `console`, `migration`, `audit`, `backup` or `test`; and `labels`, further ones of its pods.
 */}}
 
 {{- define "open-payments.podMetadata" -}}
