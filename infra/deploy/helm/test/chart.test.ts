@@ -11,7 +11,7 @@ import {
 import { parse, stringify } from 'yaml'
 import { BASE, CHART, DASHBOARDS, LABELS_OF_HELM, renderBase, settingsDefinitions } from '../src/index.js'
 import { describeWithEachHelm, EXAMPLES, keyOf, KUBECTL, schemaProblemsOf } from './rendering.js'
-import { ADDED, CHANGED, CONSOLE, LEFT_OUT } from './samples.js'
+import { ADDED, CHANGED, CONSOLE, LEFT_OUT, PAGES } from './samples.js'
 
 let values: unknown
 
@@ -111,7 +111,8 @@ describeWithEachHelm('the chart', (chart, helm) => {
       '`ingress` and `gateway` are off': { ingress: { enabled: true } },
       'still those of the documentation': undefined,
       'Nothing audits': { audit: { enabled: true } },
-      'Nothing here backs': { backup: { enabled: true } }
+      'Nothing here backs': { backup: { enabled: true } },
+      'CONSENT_PROOF is none': PAGES
     }
     for (const [mention, given] of Object.entries(mentions)) {
       expect(await notesOf({})).toContain(mention)

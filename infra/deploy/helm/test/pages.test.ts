@@ -15,7 +15,7 @@ import { loadConfig } from '@open-payments-server/web/config'
 import { refuseUnsafeStart } from '@open-payments-server/web/refuse-unsafe-start'
 import { BASE } from '../src/index.js'
 import { describeWithEachHelm, NAMESPACE } from './rendering.js'
-import { CONSOLE, PAGES } from './samples.js'
+import { CONSOLE, PAGES, PROVING } from './samples.js'
 
 const BOTH = { ...PAGES, ...CONSOLE }
 /** Settings that the values give. */
@@ -131,6 +131,17 @@ describeWithEachHelm('the pages in the chart', (chart) => {
     }
     const extraEnv = [{ name: 'PUBLIC_URL', value: 'https://pages.wallet.example' }]
     expect(await chart.refusal({ console: { extraEnv } })).toContain('extraEnv')
+  })
+
+  it('have consent proved: where the auth server takes the word of pages, they are refused', async () => {
+    const refusalOf = (authServer: object) => chart.refusal({ web: { enabled: true }, authServer })
+    const said = 'authServer.settings.CONSENT_PROOF: with the pages of `web` it must be required'
+    expect(await refusalOf({})).toContain(said)
+    const extraEnv = [{ name: 'CONSENT_PROOF', value: 'none' }]
+    expect(await refusalOf({ settings: { CONSENT_PROOF: null }, extraEnv })).toContain(said)
+    expect(await refusalOf({ settings: PROVING })).toBe('nothing was refused')
+    // Other pages may have no issuer that proves anything, and an operator consents to nothing.
+    expect(await chart.refusal(CONSOLE)).toBe('nothing was refused')
   })
 
   it('are let in from outside for account holders alone', async () => {

@@ -27,6 +27,13 @@ app.kubernetes.io/component: {{ .component }}
 server{{ if .Values.web.enabled }}, pages{{ end }}{{ if .Values.console.enabled }}, console{{ end }}
 {{- end }}
 
+{{/* Whether the auth server takes the word of a page for whose consent it is. Takes its values. */}}
+{{- define "open-payments.believesPages" -}}
+{{- $proof := (.settings | default dict).CONSENT_PROOF }}
+{{- range .extraEnv }}{{ if eq .name "CONSENT_PROOF" }}{{ $proof = .value }}{{ end }}{{ end }}
+{{- eq ($proof | default "") "none" | ternary "true" "" }}
+{{- end }}
+
 {{/*
 Whether people operate a service, who sign in elsewhere. Then its machines only read, as the audit does: whoever can use the certificate must
 not act beside themselves. Takes the values of the service.
