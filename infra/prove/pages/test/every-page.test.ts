@@ -3,12 +3,13 @@ import { startBrowser, withBrowser } from '@open-payments-server/testing/browser
 import { findViolationsEverywhere } from './support/accessibility.js'
 import { SECOND_PERSON_FROM, visitConsolePages } from './support/console-pages.js'
 import { startConsole } from './support/console-setting.js'
+import { findLostInForcedColors } from './support/forced-colors.js'
 import { type Look, visitHolderPages } from './support/holder-pages.js'
 import { startSetting } from './support/setting.js'
 
 const TIMEOUT_MS = 600_000
 
-/** What axe-core finds on pages, and which pages it looked at. */
+/** What axe-core finds on pages, what is lost in forced colours, and which pages were looked at. */
 function createLook(): { readonly look: Look; readonly found: string[]; readonly seen: Set<string> } {
   const found: string[] = []
   const seen = new Set<string>()
@@ -16,6 +17,7 @@ function createLook(): { readonly look: Look; readonly found: string[]; readonly
     seen.add(name)
     if ((await page.locator('h1').count()) !== 1) found.push(`${name}: there is not one heading`)
     for (const violation of await findViolationsEverywhere(page)) found.push(`${name}: ${violation}`)
+    for (const lost of await findLostInForcedColors(page)) found.push(`${name}: ${lost}`)
   }
   return { look, found, seen }
 }

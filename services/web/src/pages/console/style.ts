@@ -62,5 +62,6 @@ td small { min-width: 12rem; }
 .console details { border: 0; margin-top: .4rem; padding: 0; } .console details summary { font-weight: 400; color: var(--quiet); }
 @media (max-width: 40rem) { .filter .field, .filter input, .filter select { width: 100%; } .console dl div { grid-template-columns: 7.5rem 1fr; }
   .meters li { grid-template-columns: 1fr auto; } .meters svg { grid-column: 1 / -1; grid-row: 2; } }
-@media (forced-colors: active) { .chart rect, .meters rect { fill: CanvasText; } .meters .whole { fill: Canvas; stroke: CanvasText; } .console .sections a[aria-current] { border-bottom-color: Highlight; } }
+@media (forced-colors: active) { .chart .base { stroke: CanvasText; } .chart .plain, .chart .good, .meters .plain, .meters .waiting, .meters .bad { fill: CanvasText; }
+  .chart .bad, .meters .whole { fill: Canvas; stroke: CanvasText; vector-effect: non-scaling-stroke; } .legend .bad::before { content: "□"; } .console .sections a[aria-current] { border-bottom-color: Highlight; } }
 `
