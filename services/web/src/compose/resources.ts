@@ -8,6 +8,7 @@ import {
 } from '@open-payments-server/http-client'
 import { ConfigurationError, grpcClientTls, redisPlaceOf } from '@open-payments-server/runtime/configuration'
 import { openSharedStore } from '@open-payments-server/shared-store'
+import { hasListener } from '../config.js'
 import { connectAuthServer } from '../grpc/auth-server.js'
 import { connectResourceServer } from '../grpc/resource-server.js'
 import type { ServiceTarget } from '../grpc/service-target.js'
@@ -38,7 +39,8 @@ export async function openResources(context: Context, overrides: WebOverrides) {
     overrides.sharedStore ??
     openSharedStore({
       place: redisPlaceOf(config),
-      service: 'web',
+      // Keys of its own, so that Redis can keep the pages in the internet from those of the console.
+      service: hasListener(config, 'pages') ? 'web' : 'console',
       commandTimeoutMs: SHARED_STORE_TIMEOUT_MS,
       aheadMaxSeconds: 1,
       clock,
