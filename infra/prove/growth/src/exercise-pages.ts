@@ -185,7 +185,7 @@ export async function exerciseHolderPages(system: ConnectedSystem): Promise<void
   await callUnary(
     holders,
     'describeReceivers',
-    { urls: [receiver.url, walletAddresses.bob, 'https://elsewhere.example/x'] },
+    { urls: [receiver.url, walletAddresses.bob, 'https://elsewhere.example/x'], askProviders: false },
     READ
   )
   for (const walletAddress of ['', walletAddresses.alice])
