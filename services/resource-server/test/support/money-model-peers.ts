@@ -86,9 +86,23 @@ export function refusalsOfPacket(peering: Peering, value: bigint): readonly stri
 
 /** The peer owes more. Returns the events. */
 export function oweUs(peering: Peering, value: bigint): readonly string[] {
+  return leaveLess(peering, () => {
+    peering.theyOwe += value
+  })
+}
+
+/** The peer was paid: what it is owed counts no more for what it may owe. Returns the events. */
+export function payThem(peering: Peering, value: bigint): readonly string[] {
+  return leaveLess(peering, () => {
+    peering.weOwe -= value
+  })
+}
+
+function leaveLess(peering: Peering, change: () => void): readonly string[] {
   const before = leftToOwe(peering)
-  peering.theyOwe += value
-  const isLow = before !== undefined && before >= LOW_ALERT && before - value < LOW_ALERT
+  change()
+  const left = leftToOwe(peering)
+  const isLow = before !== undefined && left !== undefined && before >= LOW_ALERT && left < LOW_ALERT
   return isLow ? ['liquidity.low'] : []
 }
 

@@ -9,6 +9,7 @@ import {
   newSending,
   oweThem,
   oweUs,
+  payThem,
   PAID_AFTER_TERMS_SECONDS,
   refusalsOfPacket,
   type Sending
@@ -567,7 +568,7 @@ export class MoneyModel {
         return ['done']
       case 'settle':
         if (operation.who === 'they') peering.theyOwe -= operation.value
-        else peering.weOwe -= operation.value
+        else this.#tell('peer', ...payThem(peering, operation.value))
         return ['done']
     }
   }
