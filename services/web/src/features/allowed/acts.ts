@@ -3,7 +3,7 @@ import type { ActKind, UnconditionalOutcome } from '../../domain/allowed.js'
 import { ServiceAway } from '../../domain/grant.js'
 import { stopPage, unsurePage } from '../../pages/allowed/asking.js'
 import { describeAllowed } from '../../words/describe-allowed.js'
-import { repeating, takeForm, TOKEN_FIELD } from '../forms.js'
+import { repeating, TOKEN_FIELD } from '../forms.js'
 import { goTo, sendPage } from '../site.js'
 import { sendDetail } from './detail.js'
 import {
@@ -15,7 +15,8 @@ import {
   type HeldGrant,
   pathOf,
   requireHeldGrant,
-  sendNotFound
+  sendNotFound,
+  takeHeldForm
 } from './someone.js'
 
 /** The act that each last part of a path is. */
@@ -59,21 +60,13 @@ export async function takeAct(
   response: HttpResponse,
   name: ActName
 ): Promise<void> {
-  const { site, grants } = dependencies
-  const id = request.param('id')
-  const page = name === 'stop' ? `${pathOf(id)}/stop` : pathOf(id)
-  const purpose = formPurpose(name, id)
-  const taken = await takeForm(site, request, response, { purpose, page })
+  const path = pathOf(request.param('id'))
+  const page = name === 'stop' ? `${path}/stop` : path
+  const taken = await takeHeldForm(dependencies, request, response, { act: name, page })
   if (taken === undefined) return
-  const held = await findHeldGrant(dependencies, request, response, taken.session)
-  if (held === undefined) return
-  const outcome = await grants.act(held.acting, held.grant.id, ACTS[name])
-  await sendOutcome(dependencies, request, response, {
-    held,
-    kind: ACTS[name],
-    outcome,
-    fields: taken.fields
-  })
+  const { held } = taken
+  const outcome = await dependencies.grants.act(held.acting, held.grant.id, ACTS[name])
+  await sendOutcome(dependencies, request, response, { ...taken, kind: ACTS[name], outcome })
 }
 
 /** Says what became of an act: the receipt, once the auth server has said that it is in force. */

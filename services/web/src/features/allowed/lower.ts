@@ -9,7 +9,7 @@ import type { LowerProblem } from '../../words/allowed-messages.js'
 import { describeAllowed } from '../../words/describe-allowed.js'
 import { amountWords } from '../../words/describe-item.js'
 import type { Speech } from '../../words/languages.js'
-import { takeForm, TOKEN_FIELD } from '../forms.js'
+import { TOKEN_FIELD } from '../forms.js'
 import { sendPage } from '../site.js'
 import { sendEnded, sendOutcome } from './acts.js'
 import {
@@ -23,7 +23,8 @@ import {
   pathOf,
   repeatedAct,
   requireHeldGrant,
-  seenOf
+  seenOf,
+  takeHeldForm
 } from './someone.js'
 
 /** Longest text of a field that is looked at, in characters: the largest amount has 275. */
@@ -54,13 +55,11 @@ export async function takeLower(
   response: HttpResponse
 ): Promise<void> {
   const { site, grants } = dependencies
-  const id = request.param('id')
-  const purpose = formPurpose('lower', id)
-  const taken = await takeForm(site, request, response, { purpose, page: `${pathOf(id)}/lower` })
+  const form = { act: 'lower', page: `${pathOf(request.param('id'))}/lower` }
+  const taken = await takeHeldForm(dependencies, request, response, form)
   if (taken === undefined) return
-  const { session, fields: typed } = taken
-  const held = await findHeldGrant(dependencies, request, response, session)
-  if (held === undefined) return
+  const { held, fields: typed } = taken
+  const { session } = held.someone
   if (held.grant.state === 'ended') {
     await sendEnded(dependencies, request, response, held)
     return

@@ -3,7 +3,7 @@ import type { Resumption } from '../../domain/allowed.js'
 import { hashOf } from '../../domain/consent-document.js'
 import type { SignedIn } from '../../modules/issuer/index.js'
 import { consentDetails } from '../consent-details.js'
-import { takeForm, TOKEN_FIELD } from '../forms.js'
+import { TOKEN_FIELD } from '../forms.js'
 import { demandOf, isOfOnePerson, passBy, type Pending } from '../passing-by.js'
 import { sendNotice, speechFor } from '../site.js'
 import { sendOutcome } from './acts.js'
@@ -18,7 +18,8 @@ import {
   isAsSeen,
   pathOf,
   repeatedAct,
-  seenOf
+  seenOf,
+  takeHeldForm
 } from './someone.js'
 
 /**
@@ -30,14 +31,10 @@ export async function takeResume(
   request: HttpRequest,
   response: HttpResponse
 ): Promise<void> {
-  const { site, grants } = dependencies
   const id = request.param('id')
-  const form = { purpose: formPurpose('resume', id), page: pathOf(id) }
-  const taken = await takeForm(site, request, response, form)
+  const taken = await takeHeldForm(dependencies, request, response, { act: 'resume', page: pathOf(id) })
   if (taken === undefined) return
-  const { session, fields } = taken
-  const held = await findHeldGrant(dependencies, request, response, session)
-  if (held === undefined) return
+  const { held, fields } = taken
   // Of what somebody else agreed to, no page has a form that resumes: only its holder has changed meanwhile.
   const isKnown = isAsSeen(held, fields) || repeatedAct(held, 'resumed', fields) !== undefined
   if (held.grant.isConsentOfAnother || !isKnown) {
@@ -48,10 +45,10 @@ export async function takeResume(
     await confirmAtIssuer(dependencies, request, response, { held, resumption: held.resumption })
     return
   }
-  const outcome = await grants.resume(held.acting, id, { seenActId: fields.get('seen') ?? '' })
+  const outcome = await dependencies.grants.resume(held.acting, id, { seenActId: fields.get('seen') ?? '' })
   if (outcome === 'unproven') {
     // Somebody acted in between.
-    const now = await findHeldGrant(dependencies, request, response, session)
+    const now = await findHeldGrant(dependencies, request, response, held.someone.session)
     if (now !== undefined) await sendChanged(dependencies, request, response, now)
     return
   }

@@ -17,7 +17,7 @@ import type { Receivers } from '../../domain/payment.js'
 import type { Session } from '../../domain/session.js'
 import type { Frame } from '../../pages/layout.js'
 import { type DescribedReceivers, receiversOf } from '../../words/describe-item.js'
-import { isRepeat, requireSession } from '../forms.js'
+import { isRepeat, requireSession, takeForm } from '../forms.js'
 import { frameOf, sendNotice, type Site, speechFor } from '../site.js'
 
 /** What the pages "Payments you allow" need. */
@@ -119,6 +119,27 @@ export async function requireHeldGrant(
 ): Promise<HeldGrant | undefined> {
   const session = await requireSession(dependencies.site, request, response)
   return session && findHeldGrant(dependencies, request, response, session)
+}
+
+/**
+ * The form of an act on a grant, and the grant as it is now, as the path of a request names it.
+ *
+ * @param of.act what the form is for
+ * @param of.page path of the page that has it
+ * @returns undefined when the browser was told why nothing is done
+ * @throws ServiceAway
+ */
+export async function takeHeldForm(
+  dependencies: AllowedDependencies,
+  request: HttpRequest,
+  response: HttpResponse,
+  { act, page }: { readonly act: string; readonly page: string }
+): Promise<{ readonly held: HeldGrant; readonly fields: URLSearchParams } | undefined> {
+  const purpose = formPurpose(act, request.param('id'))
+  const taken = await takeForm(dependencies.site, request, response, { purpose, page })
+  if (taken === undefined) return undefined
+  const held = await findHeldGrant(dependencies, request, response, taken.session)
+  return held && { held, fields: taken.fields }
 }
 
 /** Says that there is no such page. */
