@@ -90,6 +90,19 @@ const sendingOf = async (url: string) => {
   return row
 }
 
+/** The peer fulfills one packet, and rejects others for now; another one as soon as `isTaken` is false again. */
+function takeOne(): { isTaken: boolean } {
+  const taking = { isTaken: false }
+  peer.handle = async (_prepare, answer) => {
+    const later = { code: 'T00', triggeredBy: peer.ilpAddress, message: '', data: Buffer.alloc(0) }
+    if (taking.isTaken) return { type: 'reject', ...later }
+    const reply = await answer()
+    if (reply.type === 'fulfill') taking.isTaken = true
+    return reply
+  }
+  return taking
+}
+
 /** Lets so much time pass that what was read of receivers is read again. */
 async function forgetReceivers(): Promise<void> {
   world.aheadMs += 10_000
@@ -555,16 +568,9 @@ describe('a payment that is under way', () => {
   it('is told of when a part is delivered and the rest must wait', async () => {
     world.ask(3_000n)
     peer.packetLimitValue = 1_000n
-    let fulfilled = 0
-    peer.handle = async (_prepare, answer) => {
-      const later = { code: 'T00', triggeredBy: peer.ilpAddress, message: '', data: Buffer.alloc(0) }
-      if (fulfilled > 0) return { type: 'reject', ...later }
-      const reply = await answer()
-      if (reply.type === 'fulfill') fulfilled += 1
-      return reply
-    }
+    const taking = takeOne()
     const created = await world.payQuote((await world.quote()).textAt('id'))
-    while (fulfilled === 0) await delay(TICK_MS)
+    while (!taking.isTaken) await delay(TICK_MS)
     // Nothing more is delivered for so long that the attempt ends.
     while ((await toldOf(created)).length < 2) {
       world.aheadMs += 1_000
@@ -710,17 +716,10 @@ describe('a payment that is under way', () => {
   it('ends with what was delivered if a freeze holds it and its receiver expires', async () => {
     const id = world.ask(3_000n)
     peer.packetLimitValue = 1_000n
-    let fulfilled = 0
-    peer.handle = async (_prepare, answer) => {
-      const later = { code: 'T00', triggeredBy: peer.ilpAddress, message: '', data: Buffer.alloc(0) }
-      if (fulfilled > 0) return { type: 'reject', ...later }
-      const reply = await answer()
-      if (reply.type === 'fulfill') fulfilled += 1
-      return reply
-    }
+    const taking = takeOne()
     const before = await world.available('alice')
     const created = await world.payQuote((await world.quote()).textAt('id'))
-    while (fulfilled === 0) await delay(TICK_MS)
+    while (!taking.isTaken) await delay(TICK_MS)
     await world.operate('freezeAccount', { accountName: 'alice', reason: '' })
     while ((await sendingOf(created.textAt('id')))?.leased_by !== null) await delay(TICK_MS)
     const read = await world.request('GET', created.textAt('id').slice(PUBLIC_URL.length))
@@ -743,14 +742,7 @@ describe('a payment that is under way', () => {
   it('ends after ten attempts that deliver less than a hundredth of it each', async () => {
     const id = world.ask(3_000n)
     peer.packetLimitValue = 1n
-    let isTaken = false
-    peer.handle = async (_prepare, answer) => {
-      const later = { code: 'T00', triggeredBy: peer.ilpAddress, message: '', data: Buffer.alloc(0) }
-      if (isTaken) return { type: 'reject', ...later }
-      const reply = await answer()
-      if (reply.type === 'fulfill') isTaken = true
-      return reply
-    }
+    const taking = takeOne()
     const created = await world.payQuote((await world.quote()).textAt('id'))
     let attempts = 0
     const path = created.textAt('id').slice(PUBLIC_URL.length)
@@ -758,10 +750,10 @@ describe('a payment that is under way', () => {
       const sending = await sendingOf(created.textAt('id'))
       if (sending !== undefined && sending.attempts > attempts) {
         attempts = sending.attempts
-        isTaken = false
+        taking.isTaken = false
       }
       // Time that passes before a packet of an attempt is taken would end the packet.
-      if (isTaken || sending?.leased_by === null) world.aheadMs += 1_000
+      if (taking.isTaken || sending?.leased_by === null) world.aheadMs += 1_000
       await delay(TICK_MS)
     }
     expect(peer.payment(id).receivedValue).toBe(10n)
@@ -809,16 +801,9 @@ describe('a payment that is under way', () => {
   it('ends with what was delivered when its terms have long not stood', async () => {
     const id = world.ask(3_000n)
     peer.packetLimitValue = 1_000n
-    let fulfilled = 0
-    peer.handle = async (_prepare, answer) => {
-      const later = { code: 'T00', triggeredBy: peer.ilpAddress, message: '', data: Buffer.alloc(0) }
-      if (fulfilled > 0) return { type: 'reject', ...later }
-      const reply = await answer()
-      if (reply.type === 'fulfill') fulfilled += 1
-      return reply
-    }
+    const taking = takeOne()
     const created = await world.payQuote((await world.quote()).textAt('id'))
-    while (fulfilled === 0) await delay(TICK_MS)
+    while (!taking.isTaken) await delay(TICK_MS)
     await world.operate('freezeAccount', { accountName: 'alice', reason: '' })
     while ((await sendingOf(created.textAt('id')))?.leased_by !== null) await delay(TICK_MS)
     await world.database.query(

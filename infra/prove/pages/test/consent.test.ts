@@ -63,6 +63,10 @@ withBrowser('consent', () => {
     )
     return Object.fromEntries(await Promise.all(pairs)) as Record<string, string>
   }
+  const cookieOf = async (context: BrowserContext): Promise<string> => {
+    const cookies = await context.cookies(setting.pages)
+    return cookies.map(({ name, value }) => `${name}=${value}`).join('; ')
+  }
   const post = (path: string, fields: Record<string, string>, headers: Record<string, string>) =>
     fetch(`${setting.pages}${path}`, {
       method: 'POST',
@@ -215,9 +219,7 @@ withBrowser('consent', () => {
     const grant = await ask()
     const page = await open(browser.context, grant.redirect)
     const fields = await formOf(page)
-    const cookie = (await browser.context.cookies(setting.pages))
-      .map(({ name, value }) => `${name}=${value}`)
-      .join('; ')
+    const cookie = await cookieOf(browser.context)
     const other = await open(browser.context, (await ask()).redirect)
     const ofOther = await formOf(other)
     const variants: [Record<string, string>, Record<string, string>][] = [
@@ -255,9 +257,7 @@ withBrowser('consent', () => {
       expect(await title(page)).toMatch(new RegExp(`^Pay 10\\.00\\sUSD to ${payee}$`))
       expect(await page.textContent('dl')).toContain(`at another provider, ${host}`)
       const fields = await formOf(page)
-      const cookie = (await context.cookies(setting.pages))
-        .map(({ name, value }) => `${name}=${value}`)
-        .join('; ')
+      const cookie = await cookieOf(context)
       const { 'payee-0': told = '', ...untold } = fields
       expect(told).toBe(other.walletAddresses.bob)
       for (const forged of [untold, { ...untold, 'payee-0': `${told}-shop` }]) {
