@@ -40,7 +40,8 @@ export async function readServerState(client: Pick<ClientBase, 'query'>): Promis
     timeline: string | null
     system: string
   }>(
-    `select not pg_is_in_recovery() as is_primary,
+    `/* read-server-state */
+     select not pg_is_in_recovery() as is_primary,
             current_setting('synchronous_standby_names') <> ''
               and current_setting('synchronous_commit') in ('on', 'remote_apply') as waits_for_standby,
             case when not pg_is_in_recovery() then left(pg_walfile_name(pg_current_wal_lsn()), 8) end as timeline,

@@ -86,7 +86,7 @@ export async function startTestAuthServer(
     GRPC_HOST: '127.0.0.1',
     GRPC_PORT: '0',
     DATABASE_URL: database.url,
-    // Off unless a test is about it, because its statements would be counted, too.
+    // Off unless a test is about it.
     PURGE_INTERVAL_SECONDS: '0',
     SHUTDOWN_GRACE_SECONDS: '5',
     ...(typeof settings === 'function' ? settings(wallet) : settings)
