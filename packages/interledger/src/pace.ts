@@ -61,9 +61,13 @@ export class Pace {
     this.#pause(nowMs, PAUSE_UNKNOWN_FIRST_MS, PAUSE_UNKNOWN_MAX_MS)
   }
 
-  /** Twice as long with each failure in a row. Those of packets that were under way together count as one. */
+  /**
+   * Twice as long with each failure in a row, and half as many packets are under way after it. Those of packets that were under way
+   * together count as one.
+   */
   #pause(nowMs: number, firstMs: number, maxMs: number): void {
     if (nowMs < this.#pauseUntilMs) return
+    this.#window = Math.max(1, this.#window / 2)
     this.#pauseUntilMs = nowMs + Math.min(maxMs, firstMs * 2 ** this.#failedInRow)
     this.#failedInRow = Math.min(this.#failedInRow + 1, 10)
   }

@@ -227,6 +227,17 @@ describe('a payment', () => {
     checkBooks(run, result)
   })
 
+  it('sends fewer and fewer packets at a rate that is worse than the terms allow', async () => {
+    const terms = { sendMaxValue: 1_000_000n, deliverValue: 995_000n }
+    const rateChange = { atPacket: 100, rate: { numerator: 9n, denominator: 10n } }
+    const run = runOf(terms, { rate: ONE, rateChange, packetLimitValue: 5000n, delayMaxMs: 100 })
+    const result = await run.attempt()
+    expect(result.end).toEqual({ outcome: 'stalled', code: 'F99' })
+    expect(run.path.underWayMax).toBe(20)
+    expect(run.path.sent.length).toBeLessThan(100 + 80)
+    checkBooks(run, result)
+  })
+
   it('delivers what there is room for when others have paid meanwhile', async () => {
     const run = runOf({ sendMaxValue: 1000n, deliverValue: 1000n }, { rate: ONE }, 1000n)
     run.path.credits.payments.get(PAYMENT_ID)!.receivedValue = 300n
