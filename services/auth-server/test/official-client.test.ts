@@ -5,7 +5,7 @@ import {
   isPendingGrant
 } from '@interledger/open-payments'
 import { createTestKey, send } from '@open-payments-server/testing'
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { startTestAuthServer, type TestAuthServer } from './auth-server.js'
 
 /** The official client reaches the server under its public URL, so the port must be known beforehand. */
@@ -31,6 +31,8 @@ describe('the official Open Payments client, validating every answer', () => {
       HTTP_PORT: port,
       CONTINUATION_WAIT_SECONDS: '0'
     })
+  })
+  beforeEach(() => {
     // The client signs with the system's clock.
     auth.clock.set(Date.now())
   })

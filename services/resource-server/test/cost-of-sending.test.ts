@@ -201,11 +201,12 @@ describe('the fixed part of a fee', () => {
     world.ask(5_000n)
     world.peer.packetLimitValue = 4_999n
     let count = 0
+    let release: () => void = () => undefined
+    const released = new Promise<void>((resolve) => (release = resolve))
     world.peer.handle = async ({ amount }, answer) => {
       if (amount > 4_999n) return answer()
       count += 1
-      if (count === 1) return answer()
-      await delay(400)
+      if (count > 1) await released
       return answer()
     }
     const quoted = await world.quote({ receiveAmount: usd(5_000) })
@@ -221,6 +222,7 @@ describe('the fixed part of a fee', () => {
     }
     while ((await shown())?.receive === '0') await delay(5)
     expect(await shown()).toEqual({ debit: '5080', receive: '4999' })
+    release()
     const ended = await world.whenEnded(created.textAt('id'))
     expect(ended.body).toMatchObject({ failed: false, sentAmount: usd(5_081) })
   })

@@ -315,17 +315,26 @@ describe('an Idempotency-Key whose token is rotated', () => {
     expect(await payments()).toBe(before + 1)
   })
 
+  /** Ends the request of a process that died, so that nothing of it happens in a later test. */
+  let bury: () => Promise<unknown> = () => Promise.resolve()
+  afterEach(() => bury())
+
   /** The process dies after it reserved: only the reservation remains, which is returned. */
   async function crashWith(key: string): Promise<FakeReservation> {
     let crashed = false
-    const crash = new Promise<never>(() => undefined)
+    let fail: (error: Error) => void = () => undefined
+    const crash = new Promise<never>((_resolve, reject) => (fail = reject))
     world.limits.after = (call) => {
       if (call !== 'reserve' || crashed) return
       crashed = true
       return crash
     }
     const known = new Set(world.limits.reservations.keys())
-    void sendWith(oldToken, body, key).catch(() => undefined)
+    const dying = sendWith(oldToken, body, key)
+    bury = async () => {
+      fail(new RpcError({ code: status.INTERNAL, message: 'dead' }))
+      await dying
+    }
     while (!crashed) await delay(5)
     world.limits.after = undefined
     const left = [...world.limits.reservations.values()].find(({ paymentId }) => !known.has(paymentId))

@@ -8,7 +8,7 @@ let world: PaymentWorld
 
 beforeAll(async () => {
   world = await startPaymentWorld({
-    settings: { AUTH_GRPC_DEADLINE_MS: '300', SWEEP_INTERVAL_SECONDS: '1', ORPHAN_AGE_SECONDS: '1' }
+    settings: { AUTH_GRPC_DEADLINE_MS: '2000', SWEEP_INTERVAL_SECONDS: '1', ORPHAN_AGE_SECONDS: '1' }
   })
 })
 beforeEach(() => {
@@ -39,14 +39,17 @@ const until = async (holds: () => boolean | Promise<boolean>): Promise<void> => 
 const newest = () => [...world.limits.reservations.values()].at(-1)!
 
 describe('a reservation whose answer was lost', () => {
-  it.each<[string, () => Promise<void> | void]>([
+  it.each<[string, (refused: Promise<void>) => Promise<void> | void]>([
     ['because the connection broke', unavailable],
-    ['because it came too late', () => delay(700)]
+    ['because it came too late', (refused) => refused]
   ])('%s: 503 with Retry-After, no payment, and the room is given back', async (_why, lose) => {
     const receiver = await world.createReceiver()
     const spent = world.limits.spent(world.token)
-    world.limits.after = (call) => (call === 'reserve' ? lose() : undefined)
+    let come: () => void = () => undefined
+    const refused = new Promise<void>((resolve) => (come = resolve))
+    world.limits.after = (call) => (call === 'reserve' ? lose(refused) : undefined)
     const answer = await world.pay(receiver, 100)
+    come()
     expect(answer).toMatchObject({ status: 503 })
     expect(answer.headers.get('retry-after')).toBe('1')
     world.limits.after = undefined

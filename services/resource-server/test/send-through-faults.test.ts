@@ -35,7 +35,7 @@ afterEach(() => {
 afterAll(async () => {
   expect(await world.audit()).toEqual([])
   await world.stop()
-  way.break()
+  way.close()
 })
 
 /** Begins to pay so much. */
@@ -96,7 +96,7 @@ describe('packets of which the answers came', () => {
     await delay(AWAY_MS)
     // What was under way arrived, and nothing else was sent: that could not be written down.
     expect(fulfilled - fulfilledBefore).toBeLessThanOrEqual(PAYMENTS * 20)
-    await way.mend()
+    way.mend()
     for (const payment of created) {
       const ended = await world.whenEnded(payment.textAt('id'))
       expect(ended.body).toMatchObject({ failed: false, sentAmount: usd(5_000) })

@@ -31,6 +31,11 @@ export type PacketHandler = (
   response: ServerResponse
 ) => Promise<Reply | undefined> | Reply | undefined
 
+/** Whether a packet is a probe: those ask for more than anybody has. */
+export function isProbe({ amount }: Prepare): boolean {
+  return amount >= 1_000_000_000n
+}
+
 /** A peer that takes packets for payments of its own, on the loopback. */
 export interface ReceivingPeer {
   /** Where packets are posted to it. */
@@ -122,9 +127,7 @@ export async function startReceivingPeer(clock: Clock, ilpAddress = 'test.other'
           isBusy: false,
           convert: (value) => (value * peer.rateThousandths) / 1_000n
         })
-      // Probes ask for more than anybody has.
-      const isProbe = prepare.amount >= 1_000_000_000n
-      if (isProbe && peer.probeLimitValue !== undefined) {
+      if (isProbe(prepare) && peer.probeLimitValue !== undefined) {
         const data = encodeAmountTooLarge({
           receivedValue: prepare.amount,
           maximumValue: peer.probeLimitValue
@@ -133,7 +136,7 @@ export async function startReceivingPeer(clock: Clock, ilpAddress = 'test.other'
         response.writeHead(200, { 'content-type': 'application/octet-stream' }).end(encodeReply(reject))
         return
       }
-      const reply = await (isProbe || peer.handle === undefined
+      const reply = await (isProbe(prepare) || peer.handle === undefined
         ? answer()
         : peer.handle(prepare, answer, response))
       if (reply === undefined) return

@@ -83,14 +83,15 @@ describe('a logout token', () => {
         keys: [{ ...(await exportJWK(published)), kid: `key-${String(fetched)}`, alg: 'ES256' }]
       })
     })
-    const now = jest.spyOn(Date, 'now')
+    const nowMs = Date.now()
+    const now = jest.spyOn(Date, 'now').mockReturnValue(nowMs)
     try {
       expect(await rotated.verify(await sign({}, { kid: 'key-1' }))).toBe('session-1')
       published = other.publicKey
       for (let sent = 0; sent < 10; sent += 1)
         expect(await rotated.verify(await sign({}, { kid: 'nobody' }))).toBeUndefined()
       expect(fetched).toBe(1)
-      now.mockReturnValue(Date.now() + 1_001)
+      now.mockReturnValue(nowMs + 1_001)
       expect(await rotated.verify(await sign({}, { kid: 'key-2' }, other.privateKey))).toBe('session-1')
       expect(fetched).toBe(2)
     } finally {
