@@ -15,7 +15,10 @@ let tom: TestOperator
 let vera: TestOperator
 
 beforeAll(async () => {
-  world = await startOperatedWorld({ PEER_SECRET_KEY: 'the-key-of-the-tokens-of-peers-here' })
+  world = await startOperatedWorld({
+    PEER_SECRET_KEY: 'the-key-of-the-tokens-of-peers-here',
+    WEBHOOK_SECRET_KEY: 'kT4v9pQz7mWx2cRb'
+  })
   olga = await world.signIn('olga', ['operator'])
   tom = await world.signIn('tom', ['approver'])
   vera = await world.signIn('vera', ['viewer'])
@@ -103,6 +106,20 @@ describe('what an operator does', () => {
     expect(await refusalOf(olga.wallets('withdraw', malformed))).toBe('INVALID_ARGUMENT value')
     expect(await actsOn('bob')).toEqual([action, ...others])
   })
+
+  it.each(['disableWebhookEndpoint', 'testWebhookEndpoint'] as const)(
+    'by %s is recorded and refused whatever it names, as far as a record holds that',
+    async (method) => {
+      for (const id of ['a\u0000b', 'a\ud800b', `${method}${'/'.repeat(10_000)}`]) {
+        expect(await refusalOf(olga.webhooks(method, { id }))).toBe('NOT_FOUND id')
+        const [action] = await actsOn(id.slice(0, 2_048).replace(/[\0\ud800]/, '\ufffd'))
+        expect(action).toMatchObject({
+          method: expect.stringMatching(new RegExp(`/${method}$`, 'i')),
+          outcome: operators.ActionOutcome.ACTION_OUTCOME_REFUSED
+        })
+      }
+    }
+  )
 
   it('is recorded without secrets', async () => {
     const peer = {

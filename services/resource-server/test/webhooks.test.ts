@@ -421,7 +421,7 @@ describe('a malformed request', () => {
   })
 
   it('about an endpoint that does not exist is NOT_FOUND', async () => {
-    for (const id of ['x', '0190a8b1-0000-7000-8000-000000000001']) {
+    for (const id of ['x', '0190a8b1-0000-7000-8000-000000000001', 'a\u0000b', '/'.repeat(10_000)]) {
       const none = { url: undefined, eventTypes: undefined, walletAddress: undefined, enable: true }
       const calls = [
         callUnary(client, 'getWebhookEndpoint', { id }, ONCE),

@@ -113,8 +113,7 @@ const COMPLETE = new Statement(
 /** Records how an act ended that had only begun. */
 export async function completeAction(
   on: RawQueries,
-  { id }: NewAction,
-  subject: Subject,
+  { id, subject }: NewAction,
   end: ActionEnd
 ): Promise<void> {
   await COMPLETE.rows(on, { id, ...endValues(subject, end) })

@@ -329,15 +329,11 @@ export class Acts<
       const problem = problemOf(error) ?? malformedOf(error)
       // Whether anything else had an effect is not known: its record stays without an end.
       if (problem !== undefined)
-        await completeAction(database, action, subject, {
-          outcome: 'refused',
-          problem,
-          endedAtMs: clock.now()
-        })
+        await completeAction(database, action, { outcome: 'refused', problem, endedAtMs: clock.now() })
       throw error
     }
     const seen = await see(order, response, before, dependencies)
-    await completeAction(database, action, seen.subject, { ...seen, endedAtMs: clock.now() })
+    await completeAction(database, { ...action, subject: seen.subject }, { ...seen, endedAtMs: clock.now() })
     return response
   }
 
