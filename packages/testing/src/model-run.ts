@@ -23,7 +23,7 @@ export interface ModelRunOptions<Kind extends string> {
 
 /** Sequences of random operations that are run against a model, until they are enough or one has failed. */
 export class ModelRun<Kind extends string, Counted extends string = Kind> {
-  /** Minimum number of operations: sequences that have begun are ended. */
+  /** Minimum number of operations: sequences that have begun are ended, and more are run until each kind has happened. */
   readonly operations: number
   /** The seed of the first sequences (`MODEL_TEST_SEED`); the others follow from it. A failure is reported with its own seed. */
   readonly firstSeed: number
@@ -58,7 +58,9 @@ export class ModelRun<Kind extends string, Counted extends string = Kind> {
 
   /** Whether no further sequence is to be run. */
   get isEnough(): boolean {
-    return this.#failures.length > 0 || this.isRepeated || this.#countOperations() >= this.operations
+    if (this.#failures.length > 0 || this.isRepeated) return true
+    const haveAllHappened = this.#options.kinds.every((kind) => this.#counts.get(kind) !== 0)
+    return haveAllHappened && this.#countOperations() >= this.operations
   }
 
   /** Counts what happened. */

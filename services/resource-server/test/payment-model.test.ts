@@ -9,7 +9,7 @@ const run = new ModelRun<(typeof OPERATION_KINDS)[number], Counted>({
   file: 'payment-model.test.ts',
   kinds: OPERATION_KINDS,
   operations: 1_000,
-  operationMs: 100,
+  operationMs: 500,
   sequencesPerSeed: 2
 })
 /** Number of parallel sequences, each with its own server, database and clock. An even seed's freezes hold payments. */

@@ -118,9 +118,9 @@ echo "$url" >> "$ASKED"
 })
 
 describe('the test of an installation', () => {
-  async function ask(...addresses: string[]): Promise<Ended> {
+  async function ask(patienceSeconds: number, ...addresses: string[]): Promise<Ended> {
     const script = await readFile(join(CHART, 'scripts', 'ask-readiness.js'), 'utf8')
-    return run(process.execPath, ['-e', script, ...addresses], { PATIENCE_SECONDS: '2' })
+    return run(process.execPath, ['-e', script, ...addresses], { PATIENCE_SECONDS: String(patienceSeconds) })
   }
 
   /** A service that becomes ready at its second answer, or never does. */
@@ -144,7 +144,7 @@ describe('the test of an installation', () => {
 
   it('passes once both services are ready', async () => {
     await withService(true, async (address) => {
-      const ended = await ask(`${address}/readyz`, `${address}/other`)
+      const ended = await ask(60, `${address}/readyz`, `${address}/other`)
       expect(ended.status).toBe(0)
       expect(ended.printed).toContain(`${address}/readyz: 200 /readyz ready`)
     })
@@ -153,7 +153,7 @@ describe('the test of an installation', () => {
   it('fails where one is not, and says what it answers', async () => {
     await withService(true, (ready) =>
       withService(false, async (address) => {
-        const ended = await ask(`${ready}/readyz`, `${address}/readyz`)
+        const ended = await ask(2, `${ready}/readyz`, `${address}/readyz`)
         expect(ended.status).toBe(1)
         expect(ended.printed).toContain(`${address}/readyz: 503 /readyz away`)
       })
@@ -161,7 +161,7 @@ describe('the test of an installation', () => {
   })
 
   it('fails where nobody answers, and says why', async () => {
-    const ended = await ask('http://127.0.0.1:9/readyz')
+    const ended = await ask(2, 'http://127.0.0.1:9/readyz')
     expect(ended.status).toBe(1)
     expect(ended.printed).toMatch(/127\.0\.0\.1:9\/readyz: fetch failed \S+/)
   })
