@@ -40,7 +40,7 @@ interface Pressed {
   /** The words of its link, and of its button. */
   readonly words: string
   /** What is written into the form. */
-  readonly fields?: Readonly<Record<string, string>>
+  readonly fields?: Readonly<Record<string, string | (() => Promise<string>)>>
   /** How things stand, as the services tell. */
   readonly state: () => Promise<unknown>
   readonly before: unknown
@@ -132,6 +132,13 @@ withBrowser('each act of the console', () => {
     const asked = page.getByRole('button', { name: new RegExp(`^${words}: `) })
     await leave(page, () => asked.click())
   }
+  /** What proves that the packet arrived. */
+  const shownByPeer = async (): Promise<string> => {
+    const [packet] = await lossy.other.resourceDatabase.query<{ fulfillment: Buffer }>(
+      'select fulfillment from received_packet'
+    )
+    return packet?.fulfillment.toString('base64url') ?? ''
+  }
   const unknownCount = async (): Promise<string> => {
     await pages.olivia.goto(`${setting.console}/`)
     const row = pages.olivia.getByRole('row', { name: /packets of which it is not known/ })
@@ -170,6 +177,17 @@ withBrowser('each act of the console', () => {
     return (await callUnary(reading, 'listAudits', { pageSize: 100, pageToken: '' }, READ)).events.length
   }
   const balanceOfBob = (): Promise<bigint> => setting.system.balance('bob')
+
+  it('decides nothing about a packet by what proves another one', async () => {
+    const page = pages.olivia
+    await page.goto(`${setting.console}/peers/${PEER_NAME}`)
+    await leave(page, () => page.getByRole('link', { name: 'Decide about packet', exact: true }).click())
+    await page.locator('[name=arrived]').selectOption('yes')
+    await page.fill('[name=fulfillment]', Buffer.alloc(32).toString('base64url'))
+    await press(page, 'Decide about packet')
+    expect(await page.textContent('main')).toContain('whose SHA-256 is the condition')
+    expect(await unknownCount()).toBe('1')
+  })
 
   it.each<[string, Pressed]>([
     [
@@ -279,7 +297,7 @@ withBrowser('each act of the console', () => {
         by: 'olivia',
         at: () => `/peers/${PEER_NAME}`,
         words: 'Decide about packet',
-        fields: { arrived: 'yes' },
+        fields: { arrived: 'yes', fulfillment: shownByPeer },
         state: async () => [(await peer())?.payableValue, (await payment(ids.crossing))?.payment?.movedValue],
         ...{ before: ['0', '0'], after: ['1250', '1250'] }
       }
@@ -354,7 +372,8 @@ withBrowser('each act of the console', () => {
     await leave(page, () => page.getByRole('link', { name: words, exact: true }).click())
     // Asking does nothing.
     expect(await state()).toEqual(before)
-    for (const [name, value] of Object.entries(fields)) {
+    for (const [name, written] of Object.entries(fields)) {
+      const value = typeof written === 'string' ? written : await written()
       const field = page.locator(`[name="${name}"]`)
       if ((await field.evaluate((element) => element.tagName)) === 'SELECT') await field.selectOption(value)
       else await field.fill(value)

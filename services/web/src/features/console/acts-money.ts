@@ -241,7 +241,8 @@ export const decidePacket: Act = {
             ['yes', t('yes')],
             ['no', t('no')]
           ]
-        }
+        },
+        { kind: 'text', name: 'fulfillment', label: t('itsFulfillment'), value: '' }
       ],
       back: `/peers/${encodeURIComponent(name)}`
     })
@@ -251,7 +252,14 @@ export const decidePacket: Act = {
     const [name = '', condition = ''] = subject.split(' ')
     const arrived = fields.get('arrived') ?? ''
     if (arrived === '') throw new OperationRefused('invalid', t('chooseFirst'))
-    await operated.peers('decidePacket', { name, condition, arrived: arrived === 'yes', arrivedValue: '' })
+    const fulfillment = (fields.get('fulfillment') ?? '').trim()
+    await operated.peers('decidePacket', {
+      name,
+      condition,
+      arrived: arrived === 'yes',
+      arrivedValue: '',
+      fulfillment: fulfillment === '' ? undefined : fulfillment
+    })
     return {
       now: [{ label: t('didItArrive'), value: t(arrived === 'yes' ? 'yes' : 'no') }],
       back: `/peers/${encodeURIComponent(name)}`

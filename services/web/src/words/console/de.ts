@@ -247,6 +247,7 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   sentAt: 'Gesendet um',
   condition: 'Bedingung',
   didItArrive: 'Kam es an',
+  itsFulfillment: 'Fulfillment, falls der Partner es zeigt',
   reference: 'Verweis',
   bankReference: 'Wie die Bank es nennt',
   whoPaid: 'Wer hat gezahlt',
@@ -337,7 +338,7 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
     'Nichts, was mit ihm unterschrieben ist, wird noch angenommen. Das lässt sich nicht rückgängig machen.',
   'effect.settle-peer': 'Ändert, was geschuldet wird, so wie die Bank es bewegt hat.',
   'effect.decide-packet':
-    'Was ankam, wird dem Partner geschuldet; alles andere kann noch einmal gesendet werden. Sehen Sie zuerst in den Auszug des Partners.',
+    'Was ankam, wird dem Partner geschuldet; alles andere kann noch einmal gesendet werden. Das Fulfillment des Pakets beweist, dass es ankam. Ohne dieses glauben Sie nur, was der Empfänger als erhalten angibt.',
   'effect.enable-endpoint': 'Er bekommt alles, was seit dem Abschalten geschah und noch aufbewahrt ist.',
   'effect.disable-endpoint': 'Er bekommt nichts, bis er wieder eingeschaltet wird.',
   'effect.replay-endpoint':

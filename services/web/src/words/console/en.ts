@@ -241,6 +241,7 @@ export const en = {
   sentAt: 'Sent at',
   condition: 'Condition',
   didItArrive: 'Did it arrive',
+  itsFulfillment: 'Fulfillment, if the peer shows it',
   reference: 'Reference',
   bankReference: 'What the bank calls it',
   whoPaid: 'Who paid',
@@ -326,7 +327,7 @@ export const en = {
   'effect.revoke-key': 'Nothing signed with it is accepted any more. It cannot be undone.',
   'effect.settle-peer': 'Changes what is owed, as the bank has moved it.',
   'effect.decide-packet':
-    'What arrived is owed to the peer; anything else may be sent again. See the peer’s statement first.',
+    'What arrived is owed to the peer; anything else may be sent again. Its fulfillment proves that it arrived. Without one, believe only what the receiver says that it received.',
   'effect.enable-endpoint': 'It gets all that happened since it was disabled and is still kept.',
   'effect.disable-endpoint': 'It gets nothing until it is enabled again.',
   'effect.replay-endpoint': 'Events are posted again: whoever takes them must know those that they have.',
