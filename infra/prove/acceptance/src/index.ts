@@ -13,6 +13,7 @@ export { allSettled, amount, converged, createReceiver, eventually, pay } from '
 export { AnswerLoser } from './providers/answer-loser.js'
 export { Inspector } from './inspector.js'
 export { createDestination, createPeer, PEER_NAME, peerSystems } from './peering.js'
+export { PATIENT, persistent, withPersistentClients } from './patience.js'
 export { connectInRealTime, QUICK } from './process-system.js'
 export {
   type CommandOutput,

@@ -12,11 +12,11 @@ export const PATIENT: Settings = { AUTH_GRPC_DEADLINE_MS: '20000' }
 const AGAIN_AFTER_MS = 100
 
 /**
- * A system whose clients repeat a request as long as the answer tells them to: with far more requests than cores, some get 503,
- * which promises that they had no effect.
+ * A client that repeats a request as long as the answer tells it to: with far more requests than cores, some get 503, which promises
+ * that they had no effect.
  */
-export function withPersistentClients<System extends ConnectedSystem>(system: System): System {
-  const persistent = (client: TestClient): TestClient => ({
+export function persistent(client: TestClient): TestClient {
+  return {
     ...client,
     async request(...parameters) {
       for (;;) {
@@ -25,6 +25,10 @@ export function withPersistentClients<System extends ConnectedSystem>(system: Sy
         await delay(AGAIN_AFTER_MS)
       }
     }
-  })
+  }
+}
+
+/** A system whose clients are all {@link persistent}. */
+export function withPersistentClients<System extends ConnectedSystem>(system: System): System {
   return { ...system, shop: persistent(system.shop), market: persistent(system.market) }
 }

@@ -1,4 +1,10 @@
-import { amount, type ConnectedSystem, converged, type TestClient } from '@open-payments-server/acceptance'
+import {
+  amount,
+  type ConnectedSystem,
+  converged,
+  persistent,
+  type TestClient
+} from '@open-payments-server/acceptance'
 import type { Answer, SignedRequestOptions } from '@open-payments-server/testing'
 
 /** A payment as its client knows it. */
@@ -173,7 +179,7 @@ export class PaymentLoad {
 
   async #spent(token: string): Promise<bigint> {
     const url = `${this.#system.resourceServerUrl}/outgoing-payment-grant`
-    const answer = await this.#client.request('GET', url, { accessToken: token })
+    const answer = await persistent(this.#client).request('GET', url, { accessToken: token })
     // Null before any payment.
     return answer.at('spentDebitAmount') === null ? 0n : BigInt(answer.textAt('spentDebitAmount.value'))
   }

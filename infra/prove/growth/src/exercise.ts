@@ -8,6 +8,7 @@ import {
   createReceiver,
   interact,
   outgoingAccess,
+  PATIENT,
   pay,
   requestInteractiveGrant,
   requestToken
@@ -19,10 +20,13 @@ const READ = { idempotent: true }
 /** Number of concurrent payments: some of them share statements. */
 const TOGETHER = 16
 
-/** Settings with which workers run within seconds, so that their statements are sent, too. */
+/**
+ * Settings with which workers run within seconds, so that their statements are sent, too. Those who look at each statement make it
+ * slow: that is not to fail a payment.
+ */
 export const BUSY_WORKERS = {
   auth: { PURGE_INTERVAL_SECONDS: '1' },
-  resource: { PURGE_INTERVAL_SECONDS: '1', SWEEP_INTERVAL_SECONDS: '1', ORPHAN_AGE_SECONDS: '1' }
+  resource: { ...PATIENT, PURGE_INTERVAL_SECONDS: '1', SWEEP_INTERVAL_SECONDS: '1', ORPHAN_AGE_SECONDS: '1' }
 } as const
 
 /**

@@ -5,6 +5,7 @@ import {
   consentedToken,
   createReceiver,
   outgoingAccess,
+  PATIENT,
   pay,
   startSystem,
   type System
@@ -16,7 +17,6 @@ import { exerciseEverything } from '../src/exercise.js'
 /** Sessions for each database: fewer than each service's own connections, so that every transaction may get another. */
 const SESSIONS_MAX = 3
 const PAYMENTS = 60
-const START_TIMEOUT_MS = 60_000
 const TEST_TIMEOUT_MS = 300_000
 
 const pgBouncer = await startPgBouncer({
@@ -37,9 +37,9 @@ describeBehind('behind PgBouncer in transaction mode, with fewer sessions than c
     system = await startSystem({
       detours: { authDatabase: viaPooler, resourceDatabase: viaPooler },
       auth: settings,
-      resource: { ...settings, SWEEP_INTERVAL_SECONDS: '1' }
+      resource: { ...PATIENT, ...settings, SWEEP_INTERVAL_SECONDS: '1' }
     })
-  }, START_TIMEOUT_MS)
+  })
   afterAll(async () => {
     await system.stop()
     await pgBouncer?.stop()
