@@ -217,7 +217,7 @@ export const LEDGER_GUARDS: readonly Mutation[] = [
     broken: 'await patientDatabase.$queryRaw<{ violation: string }[]>(',
     test: {
       file: 'infra/prove/acceptance/test/pool.test.ts',
-      title: '32 at once all end, none later than 5 s: AuditLimits'
+      title: '8 at once all end, none later than 5 s: AuditLimits'
     }
   },
   {
