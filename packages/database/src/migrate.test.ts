@@ -141,21 +141,24 @@ describe('migrateDatabase', () => {
 
   it('does not reapply a migration that was committed after its client was gone', async () => {
     await migrate()
-    const slow = 'select pg_sleep(0.5); create table once (id int)'
+    const slow = 'select pg_advisory_xact_lock(1); create table once (id int)'
     await addMigration('20260102000000_slow', slow)
     const checksum = createHash('sha256').update(slow).digest('hex')
     const record = `insert into _prisma_migrations (id, checksum, migration_name) values ('1', $1, '20260102000000_slow')`
     await query(url, record, [checksum])
+    const other = new pg.Client({ connectionString: url })
+    await other.connect()
+    await other.query('select pg_advisory_lock(1)')
     // The process is gone, and PostgreSQL still works for it.
     const abandoned = query(
       url,
       `update _prisma_migrations set finished_at = now() where finished_at is null; ${slow}`
     )
-    await eventually(async () => {
-      const asleep = await query(url, `select 1 from pg_stat_activity where wait_event = 'PgSleep'`)
-      return asleep.length > 0
-    })
-    await expect(migrate()).resolves.toEqual({ applied: [] })
+    await whenLocked(1)
+    const migrated = migrate()
+    await whenLocked(2)
+    await other.end()
+    await expect(migrated).resolves.toEqual({ applied: [] })
     await abandoned
   })
 
@@ -349,9 +352,10 @@ describe('createDatabaseIfMissing', () => {
   })
 })
 
-/** Looks again and again until something is so: for what happens in other sessions. */
-async function eventually(condition: () => Promise<boolean>): Promise<void> {
-  while (!(await condition()));
+/** Waits until so many sessions of the database wait for locks. */
+async function whenLocked(count: number): Promise<void> {
+  const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+  while ((await query(url, waiting)).length < count);
 }
 
 function migrate(log?: (line: string) => void, lockWaiting?: MigrateOptions['lockWaiting']) {

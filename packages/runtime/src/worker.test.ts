@@ -40,7 +40,7 @@ describe('a worker', () => {
     const worker = startWorker({
       name: 'test',
       pollMs: NEVER_MS,
-      restMs: 50,
+      restMs: 1_000,
       logger,
       runBatch: () => {
         batches += 1
