@@ -67,13 +67,12 @@ export interface IdentityProviderRequest {
  */
 export async function startTestAuthServer(
   settings: Record<string, string> | ((wallet: ClientWallet) => Record<string, string>) = {},
-  overrides: AuthServerOverrides = {}
+  { clock = new TestClock(), ...overrides }: AuthServerOverrides & { readonly clock?: TestClock } = {}
 ): Promise<TestAuthServer> {
   const database = await createTestDatabase({
     migrationsPath: `${prisma}migrations`
   })
   const wallet = await startClientWallet()
-  const clock = new TestClock()
   const config = loadConfig({
     ENVIRONMENT: 'development',
     PUBLIC_URL,

@@ -4,8 +4,8 @@ import {
   isFinalizedGrantWithAccessToken,
   isPendingGrant
 } from '@interledger/open-payments'
-import { createTestKey, send } from '@open-payments-server/testing'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import { createTestKey, RunningTestClock, send } from '@open-payments-server/testing'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { startTestAuthServer, type TestAuthServer } from './auth-server.js'
 
 /** The official client reaches the server under its public URL, so the port must be known beforehand. */
@@ -26,15 +26,11 @@ describe('the official Open Payments client, validating every answer', () => {
   beforeAll(async () => {
     const port = String(await findFreePort())
     publicUrl = `http://127.0.0.1:${port}/`
-    auth = await startTestAuthServer({
-      PUBLIC_URL: publicUrl,
-      HTTP_PORT: port,
-      CONTINUATION_WAIT_SECONDS: '0'
-    })
-  })
-  beforeEach(() => {
-    // The client signs with the system's clock.
-    auth.clock.set(Date.now())
+    auth = await startTestAuthServer(
+      { PUBLIC_URL: publicUrl, HTTP_PORT: port, CONTINUATION_WAIT_SECONDS: '0' },
+      // The client signs with the system's clock.
+      { clock: new RunningTestClock() }
+    )
   })
   afterAll(() => auth.stop())
 

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { RunningTestClock } from '@open-payments-server/testing'
 import {
   type AuthenticatedClient,
   createAuthenticatedClient,
@@ -22,7 +23,10 @@ describe('the official client library, with its response validation on', () => {
 
   beforeAll(async () => {
     // The library signs with the system's clock, which cannot be replaced.
-    system = await startSystem({ auth: { CONTINUATION_WAIT_SECONDS: '0' } })
+    system = await startSystem({
+      clock: new RunningTestClock(),
+      auth: { CONTINUATION_WAIT_SECONDS: '0' }
+    })
     client = await createAuthenticatedClient({
       walletAddressUrl: system.shop.walletAddress,
       privateKey: system.shop.key.privateKey,
