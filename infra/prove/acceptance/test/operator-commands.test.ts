@@ -116,6 +116,11 @@ describe('webhook', () => {
 describe('event', () => {
   it('lists the events of a service after a cursor', async () => {
     await createReceiver(system, system.shop)
+    // None is to come between the two lists.
+    await eventually('all events are published', async () => {
+      const waiting = await system.resourceDatabase.query('select 1 from event_outbox limit 1')
+      return waiting.length === 0
+    })
     const all = await run('event', 'list', '--service', 'resource-server', '--limit', '1000')
     expect(all.items.length).toBeGreaterThan(0)
     const [first] = all.items

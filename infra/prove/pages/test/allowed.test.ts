@@ -284,26 +284,39 @@ withBrowser('payments you allow', () => {
     expect((await post(`${allowed.path}/pause`, pause)).status).toBe(303)
   })
 
-  /** Has an act wait until nobody waits for its answer any more, and then be done. */
-  const loseAnswer = async <Result>(allowed: Allowed, act: () => Promise<Result>): Promise<Result> => {
+  /**
+   * Has an act wait until nobody waits for its answer any more, and then be done.
+   *
+   * @param act begins it: `answered` once the pages gave up, `done` once that is shown
+   */
+  const loseAnswer = async <Result>(
+    allowed: Allowed,
+    act: () => { readonly answered: Promise<unknown>; readonly done: Promise<Result> }
+  ): Promise<Result> => {
     const { authDatabase } = setting.system
     const actCount = async (): Promise<number> => {
       const sql = 'select 1 from grant_act where grant_id = $1'
       return (await authDatabase.query(sql, [allowed.id])).length
     }
     const before = await actCount()
-    const answer = await authDatabase.inTransaction(async (query) => {
+    // No longer than needed: the service gives up what waits for long.
+    const { done } = await authDatabase.inTransaction(async (query) => {
       await query('select 1 from grant_request where id = $1 for update', [allowed.id])
-      return act()
+      const { answered, done } = act()
+      await answered
+      return { done }
     })
     while ((await actCount()) === before) await delay(20)
-    return answer
+    return done
   }
 
   it('say what is in force when a form is repeated whose answer was lost', async () => {
     const allowed = await shop.allow()
     const lowering = { ...(await formOf(allowed, 'lower')), 'debit-0': '10.00' }
-    const answer = await loseAnswer(allowed, () => post(`${allowed.path}/lower`, lowering))
+    const answer = await loseAnswer(allowed, () => {
+      const done = post(`${allowed.path}/lower`, lowering)
+      return { answered: done, done }
+    })
     expect(answer.status).toBe(503)
     const [, form = ''] = (await answer.text()).split(`action="${allowed.path}/lower"`)
     const [inputs = ''] = form.split('</form>')
@@ -321,7 +334,11 @@ withBrowser('payments you allow', () => {
 
     await post(`${allowed.path}/pause`, await formOf(allowed, 'pause'))
     const page = await open(allowed.path)
-    await loseAnswer(allowed, () => press(page, 'Resume'))
+    await loseAnswer(allowed, () => ({
+      // The way there leads over the issuer.
+      answered: page.waitForResponse((response) => response.status() === 503),
+      done: press(page, 'Resume')
+    }))
     expect(await text(page)).toContain('We could not make sure that this is in force everywhere.')
     const resumed = await fieldsOf(page, `${allowed.path}/resume`)
     await press(page, 'Try again')

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import {
   allSettled,
   consentedToken,
@@ -92,9 +91,10 @@ withBrowser('the console', () => {
     expect(await title(page)).toBe('Overview')
     expect(await page.textContent('main')).toContain('payments that await approval')
     // Counts are written every few seconds.
-    await delay(6_000)
-    await page.reload()
-    expect(await page.textContent('main')).toMatch(/4 created, 4 completed, 0 failed/)
+    await eventually('all payments are counted', async () => {
+      await page.reload()
+      return /4 created, 4 completed, 0 failed/.test((await page.textContent('main')) ?? '')
+    })
     expect(await page.textContent('footer')).toContain('victor <b>Example</b>')
   })
 

@@ -281,8 +281,10 @@ withBrowser('signing in', () => {
         redis = await startRedis({ port })
       }
       // It kept nothing, so that it cannot tell that nobody signed out.
-      await whenTold(`${setting.pages}/`, cookie)
-      for (const { pages } of [setting, replica]) expect(await statusOf(`${pages}/`, cookie)).toBe(303)
+      for (const { pages } of [setting, replica]) {
+        await whenTold(`${pages}/`, cookie)
+        expect(await statusOf(`${pages}/`, cookie)).toBe(303)
+      }
     })
 
     it('does not come back once Redis has lost that somebody signed out', async () => {
