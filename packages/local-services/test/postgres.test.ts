@@ -8,11 +8,9 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import pg from 'pg'
 import { startPostgres, type LocalPostgres } from '../src/index.js'
-
-jest.setTimeout(60_000)
 
 const isRoot = process.getuid?.() === 0
 const itAsRoot = isRoot ? it : it.skip

@@ -26,7 +26,6 @@ const PATIENCE_MS = 60_000
 /** Marks in a row that say that all is well again: in a cluster, at every server. */
 const WELL = 60
 const LIFETIME_SECONDS = 331
-const START_TIMEOUT_MS = 90_000
 
 const open: SharedStore[] = []
 let keyPrefix: string
@@ -202,7 +201,7 @@ describeWithRedis(`a Redis that sentinels watch (${withRedis})`, () => {
   beforeAll(async () => {
     redis = await startRedisSentinels({ password: randomUUID(), sentinelPassword: randomUUID() })
     place = placeOf(redis)
-  }, START_TIMEOUT_MS)
+  })
   afterAll(() => redis.stop())
 
   it('says why there is no primary, and can be closed meanwhile', async () => {
@@ -311,7 +310,7 @@ describeWithRedis(`a Redis that is a cluster (${withRedis})`, () => {
   beforeAll(async () => {
     redis = await startRedisCluster()
     place = { topology: 'cluster', urls: redis.urls }
-  }, START_TIMEOUT_MS)
+  })
   afterAll(() => redis.stop())
 
   it.each(
