@@ -10,6 +10,7 @@ const MONEY = 'services/resource-server/src/modules/ledger/move.ts'
 const RECEIVER = 'services/resource-server/src/domain/receiver.ts'
 const RATE = 'packages/value-types/src/amounts/rate.ts'
 const QUOTED = 'packages/value-types/src/amounts/quoted-amounts.ts'
+const ACTS = 'packages/service-kit/src/operators/acts/acts.ts'
 const AUDIT = 'services/auth-server/src/features/audit-limits/audit-limits.ts'
 
 const RATE_SERVICE = 'services/resource-server/src/features/exchange-rates/rate-service.ts'
@@ -212,12 +213,12 @@ export const LEDGER_GUARDS: readonly Mutation[] = [
   },
   {
     guard: 'no request waits for a second connection while it has one',
-    file: AUDIT,
-    text: 'await snapshot.$queryRaw<{ violation: string }[]>(',
-    broken: 'await patientDatabase.$queryRaw<{ violation: string }[]>(',
+    file: ACTS,
+    text: 'await recordAction(transaction, { ...action, subject: seen.subject }, end)',
+    broken: 'await recordAction(this.#options.database, { ...action, subject: seen.subject }, end)',
     test: {
       file: 'infra/prove/acceptance/test/pool.test.ts',
-      title: '8 at once all end, none later than 5 s: AuditLimits'
+      title: '8 at once all end, none later than 5 s: Deposit'
     }
   },
   {
