@@ -90,11 +90,11 @@ const sendingOf = async (url: string) => {
   return row
 }
 
-/** How many packets of a payment arrived, of those whose answers are written down. */
-async function fulfilledCountOf(url: string): Promise<number> {
+/** How many packets of a payment had an outcome, of those whose answers are written down. */
+async function packetCountOf(url: string, outcome: 'fulfilled' | 'rejected'): Promise<number> {
   const [row] = await world.database.query<{ count: number }>(
-    `select count(*)::integer as count from sent_packet where payment_id = $1 and outcome = 'fulfilled'`,
-    [url.slice(-36)]
+    'select count(*)::integer as count from sent_packet where payment_id = $1 and outcome::text = $2',
+    [url.slice(-36), outcome]
   )
   return row?.count ?? 0
 }
@@ -331,8 +331,11 @@ describe('a payment to another provider', () => {
       // 5 % worse than ours, and the reserve.
       expect(Number(value)).toBeLessThanOrEqual(10_580)
 
-      const created = await world.payQuote(quoted.textAt('id'))
-      const ended = await world.whenEnded(created.textAt('id'))
+      const url = (await world.payQuote(quoted.textAt('id'))).textAt('id')
+      while ((await packetCountOf(url, 'rejected')) < 5) await delay(TICK_MS)
+      // Nothing is delivered for so long that the attempt ends.
+      world.aheadMs += 30_000
+      const ended = await world.whenEnded(url)
       // The way is worse than that: it ends with what one packet showed.
       const { value: sentValue } = ended.at('sentAmount') as { value: string }
       expect(BigInt(sentValue)).toBeLessThanOrEqual(probeLimitValue)
@@ -756,14 +759,14 @@ describe('a payment that is under way', () => {
     const url = created.textAt('id')
     for (let attempt = 1; attempt < 10; attempt += 1) {
       // The clock stands until the answer is read: nothing is late.
-      while ((await fulfilledCountOf(url)) < attempt) await delay(TICK_MS)
+      while ((await packetCountOf(url, 'fulfilled')) < attempt) await delay(TICK_MS)
       world.aheadMs += 30_000
       while ((await sendingOf(url))?.attempts !== attempt) await delay(TICK_MS)
       taking.isTaken = false
       const dueMs = (await sendingOf(url))?.due_at?.getTime() ?? NaN
       world.aheadMs = Math.max(world.aheadMs, dueMs - Date.now())
     }
-    while ((await fulfilledCountOf(url)) < 10) await delay(TICK_MS)
+    while ((await packetCountOf(url, 'fulfilled')) < 10) await delay(TICK_MS)
     world.aheadMs += 30_000
     await world.whenEnded(url)
     expect(peer.payment(id).receivedValue).toBe(10n)
