@@ -52,7 +52,7 @@ export const RESERVATION_GUARDS: readonly Mutation[] = [
     file: RESTORE_SERVICE,
     text: 'changedAtMs !== undefined && reservation.chargedAtMs < changedAtMs',
     broken: 'true',
-    test: restoring('refuses what was charged on the timeline that the database is on, which lost nothing')
+    test: restoring('refuses what was charged since the database became what it is, which lost nothing')
   },
   {
     guard: 'a recorded payment id takes no room and does not wait for any',

@@ -344,7 +344,9 @@ export const SENDING_GUARDS: readonly Mutation[] = [
     file: PRICE,
     text: 'return isLess(rate.low, least) ?',
     broken: 'return isLess(rate.low, least) && false ?',
-    test: sending('is not quoted at a rate that is much worse than ours because of a small packet')
+    test: sending(
+      'is not quoted at a rate that is much worse than ours because of a small packet, the only one that a connector shows'
+    )
   },
   {
     guard: 'a way to an asset that we have no rate for gets no quote',
