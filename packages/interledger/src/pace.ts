@@ -43,9 +43,13 @@ export class Pace {
     else if (share > SLOW_SHARE) this.#window = Math.max(1, this.#window / 2)
   }
 
-  /** @param isOverload whether the path has too much to do: fewer packets may be under way then */
+  /**
+   * Half as many packets may be under way then. Those that were under way together count as one.
+   *
+   * @param isOverload whether the path has too much to do: then each counts
+   */
   rejected(nowMs: number, isOverload: boolean): void {
-    if (isOverload) this.#window = Math.max(1, this.#window / 2)
+    if (isOverload || nowMs >= this.#pauseUntilMs) this.#window = Math.max(1, this.#window / 2)
     this.#pause(nowMs, PAUSE_FIRST_MS, PAUSE_MAX_MS)
   }
 
@@ -61,13 +65,9 @@ export class Pace {
     this.#pause(nowMs, PAUSE_UNKNOWN_FIRST_MS, PAUSE_UNKNOWN_MAX_MS)
   }
 
-  /**
-   * Twice as long with each failure in a row, and half as many packets are under way after it. Those of packets that were under way
-   * together count as one.
-   */
+  /** Twice as long with each failure in a row. Those of packets that were under way together count as one. */
   #pause(nowMs: number, firstMs: number, maxMs: number): void {
     if (nowMs < this.#pauseUntilMs) return
-    this.#window = Math.max(1, this.#window / 2)
     this.#pauseUntilMs = nowMs + Math.min(maxMs, firstMs * 2 ** this.#failedInRow)
     this.#failedInRow = Math.min(this.#failedInRow + 1, 10)
   }
