@@ -237,14 +237,10 @@ export class Acts<
   async #inTransaction<Request extends object, Response>(
     order: Order<Request, Response, Dependencies>
   ): Promise<Response> {
-    const { act, request, context } = order
+    const { act, request } = order
     const { clock, dependencies } = this.#options
     await act.prepare?.(request, dependencies)
-    const action = this.#newAction(
-      context,
-      act.subject(request, undefined, dependencies),
-      describeRequest(order)
-    )
+    const action = this.#actionOf(order)
     try {
       return await this.#transact(action, async (transaction, later) => {
         const attempt = this.#attempt(transaction, later)
@@ -317,8 +313,7 @@ export class Acts<
   ): Promise<Response> {
     const { act, request, context, rpc } = order
     const { database, dependencies, clock } = this.#options
-    const subject = act.subject(request, undefined, dependencies)
-    const action = this.#newAction(context, subject, describeRequest(order))
+    const action = this.#actionOf(order)
     await recordAction(database, action, undefined)
     const before = await look(act, request, dependencies)
     let response: Response
@@ -335,6 +330,12 @@ export class Acts<
     const seen = await see(order, response, before, dependencies)
     await completeAction(database, { ...action, subject: seen.subject }, { ...seen, endedAtMs: clock.now() })
     return response
+  }
+
+  #actionOf<Request extends object, Response>(order: Order<Request, Response, Dependencies>): NewAction {
+    const { act, request, context } = order
+    const subject = act.subject(request, undefined, this.#options.dependencies)
+    return this.#newAction(context, subject, describeRequest(order))
   }
 
   #newAction(
