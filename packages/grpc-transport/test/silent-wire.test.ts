@@ -101,8 +101,9 @@ describe('a connection that falls silent without closing', () => {
     )
     await stream.next()
     wire.fallSilent()
-    // Keepalives without an answer end it: nothing else does.
+    const silentSinceMs = performance.now()
     expect(isRpcError(await rejectionOf(stream.next()), status.UNAVAILABLE)).toBe(true)
+    expect(performance.now() - silentSinceMs).toBeLessThan(SILENT_CONNECTION_MAX_MS)
   })
 
   it('is retried when it was silent from the start, and works once it recovers', async () => {

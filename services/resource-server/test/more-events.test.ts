@@ -130,7 +130,7 @@ it('a quote tells once that it expired, unless a payment used it', async () => {
 
 it('nothing expires while what began in time may be under way', async () => {
   const quote = await world.createQuote(await world.createReceiver(), { debitAmount: usd(10) })
-  await expire([quote], 30)
+  await expire([quote], 55)
   await tell()
   expect(await happenedTo(quote)).toEqual([])
 })

@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { randomBytes } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
 import { RpcError, status } from '@open-payments-server/grpc-transport'
 import { conditionOf } from '@open-payments-server/interledger'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
